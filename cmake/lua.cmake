@@ -1,0 +1,6 @@
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LUA REQUIRED lua5.4)
+find_library(MOK_LUA_ARCHIVE NAMES liblua5.4.a HINTS ${LUA_LIBRARY_DIRS} REQUIRED)
+add_library(mok_lua INTERFACE)
+target_include_directories(mok_lua SYSTEM INTERFACE ${LUA_INCLUDE_DIRS})
+target_link_libraries(mok_lua INTERFACE ${MOK_LUA_ARCHIVE} m dl)

@@ -1,0 +1,96 @@
+/* The description as plain values, const once read. One flat struct: a field keeps its Lua key as its name everywhere. */
+#ifndef MOK_MODEL_H
+#define MOK_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../runtime/base/buf.h"
+#include "../../runtime/base/json.h"
+#include "../diag/diag.h"
+
+#define MOK_AUTO INT64_C(-1) /* value of an AUTO_INT or AUTO_WORD field left to the planner */
+
+enum { MOK_SWIGLU, MOK_GEGLU, MOK_RELU2 };          /* activation */
+enum { MOK_BF16, MOK_FP8_BLOCK128, MOK_MXFP8 };     /* dtype */
+enum { MOK_PASS_FORWARD = 1, MOK_PASS_BACKWARD = 2 }; /* passes: bits, 1 << position in the word list */
+enum { MOK_SAVE_ALL, MOK_SAVE_INPUT, MOK_SAVE_NONE };
+enum { MOK_COMM_SMS, MOK_COMM_WARPS, MOK_COMM_EPILOGUE };
+enum { MOK_READY_TILE, MOK_READY_MINIBATCH };
+
+typedef struct mok_gpu_choice {
+  const char *row; /* name of a GPU row, or "auto" */
+  int64_t sms;     /* override of the row's SM count; MOK_AUTO: none */
+} mok_gpu_choice;
+
+/* C types of the kinds in model_fields.def. */
+typedef const char *MOK_KIND_STRING;
+typedef int64_t MOK_KIND_INT;
+typedef struct mok_opt_number {
+  bool present;
+  double value;
+} MOK_KIND_NUMBER;
+typedef int64_t MOK_KIND_WORD;      /* position in the word list */
+typedef int64_t MOK_KIND_WORDS;     /* bit set over the word list */
+typedef mok_gpu_choice MOK_KIND_GPU;
+typedef int64_t MOK_KIND_AUTO_INT;  /* value or MOK_AUTO */
+typedef int64_t MOK_KIND_AUTO_WORD; /* position or MOK_AUTO */
+
+typedef enum mok_field_id {
+#define MOK_FIELD(table, kind, name, fallback, min, max, words, unit, doc) MOK_FIELD_##name,
+#include "model_fields.def"
+#undef MOK_FIELD
+  MOK_NUM_FIELDS
+} mok_field_id;
+
+typedef struct mok_model {
+#define MOK_FIELD(table, kind, name, fallback, min, max, words, unit, doc) MOK_KIND_##kind name;
+#include "model_fields.def"
+#undef MOK_FIELD
+  mok_loc loc[MOK_NUM_FIELDS]; /* where each value came from; the constructor's call for a default */
+  bool given[MOK_NUM_FIELDS];  /* false: default */
+} mok_model;
+
+typedef enum mok_kind {
+  MOK_K_STRING, MOK_K_INT, MOK_K_NUMBER, MOK_K_WORD, MOK_K_WORDS, MOK_K_GPU, MOK_K_AUTO_INT, MOK_K_AUTO_WORD
+} mok_kind;
+
+/* One row of model_fields.def at run time. */
+typedef struct mok_field_info {
+  const char *table, *name;
+  mok_kind kind;
+  const char *fallback;
+  double min, max;
+  const char *words, *unit, *doc;
+  size_t offset; /* of the value in mok_model */
+} mok_field_info;
+
+extern const mok_field_info mok_fields[MOK_NUM_FIELDS];
+
+/* Word of a WORD or AUTO_WORD value ("auto" for MOK_AUTO); static or in the arena. */
+const char *mok_field_word(mok_arena *arena, const mok_field_info *field, int64_t value);
+/* Sets *value to the position; false if the word is not in the list. */
+bool mok_field_word_index(const mok_field_info *field, const char *word, int64_t *value);
+
+/* Fills the derived defaults and checks the rules that relate fields (multiples by dtype, k against E, shared width, ring against
+ * minibatch, ...). Ranges of single fields were checked by the reader. Reports every violation. */
+void mok_model_finish(mok_model *model, const char *file_stem, mok_diag *diag);
+
+/* Canonical Lua text, every field spelled out: --emit=model. Reading it back gives the same model. */
+void mok_model_print(const mok_model *model, mok_buf *out);
+
+/* The objects "model", "topology" and "workload" of plan.json, in the order of the list, as keys of the open object. */
+void mok_model_json(const mok_model *model, mok_json *json);
+
+/* Derived quantities, one place each. R = gpus, E = experts. */
+static inline int64_t mok_first_expert(const mok_model *m, int64_t rank) { return rank * m->experts / m->gpus; }
+static inline int64_t mok_local_experts(const mok_model *m, int64_t rank) {
+  return mok_first_expert(m, rank + 1) - mok_first_expert(m, rank);
+}
+static inline int64_t mok_local_experts_max(const mok_model *m) { return (m->experts + m->gpus - 1) / m->gpus; }
+static inline bool mok_is_gated(const mok_model *m) { return m->activation != MOK_RELU2; }
+/* Columns of the up product: gate and up together for gated activations. */
+static inline int64_t mok_up_columns(const mok_model *m) { return (mok_is_gated(m) ? 2 : 1) * m->intermediate; }
+static inline int64_t mok_element_bytes(const mok_model *m) { return m->dtype == MOK_BF16 ? 2 : 1; }
+
+#endif

@@ -1,0 +1,39 @@
+/* Files: whole-file reads, and output that appears by rename or not at all.
+ *
+ * Every failure is MOK_ERR_IO with the path and the system's reason. Temporary names start with ".mokgen-" beside the
+ * target. All temporaries are registered and removed when the process is interrupted (mok_interrupt_*), and on failure.
+ */
+#ifndef MOK_BASE_FILE_H
+#define MOK_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "arena.h"
+#include "buf.h"
+#include "status.h"
+
+/* Reads a whole file into the arena (NUL after the last byte). path "-" is stdin. Larger than `limit` bytes is an error. */
+MOK_MUST_USE mok_status mok_file_read(mok_arena *arena, const char *path, size_t limit, mok_blob *out);
+
+/* Writes `data` to `path` through a temporary, fsync and rename. path "-" is stdout. */
+MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_t size);
+
+/* Writes a folder with `count` files through a private folder and rename. When `path` exists:
+ * - it is a folder that holds a regular file `marker`: replaced (by exchange, the old one removed after);
+ * - anything else: MOK_ERR_IO, untouched. */
+MOK_MUST_USE mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker);
+
+bool mok_file_exists(const char *path);
+bool mok_folder_exists(const char *path);
+MOK_MUST_USE mok_status mok_folder_create_all(const char *path); /* mkdir -p, mode 0700 for what it makes */
+MOK_MUST_USE mok_status mok_folder_remove_all(const char *path); /* rm -r; a missing path is fine; follows no links */
+const char *mok_path_join(mok_arena *arena, const char *folder, const char *name);
+const char *mok_path_base(const char *path); /* part after the last '/'; borrowed */
+
+/* SIGINT and SIGTERM set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. Install once, from the tool only. */
+void mok_interrupt_install(void);
+bool mok_interrupt_pending(void);
+MOK_MUST_USE mok_status mok_interrupt_check(void); /* MOK_OK or MOK_ERR_INTERRUPTED */
+
+#endif
