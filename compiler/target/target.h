@@ -9,8 +9,8 @@
 #include "../../runtime/base/arena.h"
 #include "../../runtime/base/status.h"
 
-/* GB/s per direction as a function of bytes per piece, issuing warps per SM and SMs: measured points, interpolated linearly in
- * SMs and issuers between them (clamped at the ends), and never above `limit_gbs`. */
+/* GB/s per direction as a function of bytes per piece, issuing warps per SM and SMs: measured points, sorted by these three,
+ * interpolated linearly between them; proportional below the smallest point, flat above the largest, never above `limit_gbs`. */
 typedef struct mok_wire_point {
   int64_t piece_bytes;
   int issuers;
@@ -47,6 +47,8 @@ typedef struct mok_gpu {
 extern const mok_gpu mok_gpus[];
 extern const size_t mok_gpu_count;
 const mok_gpu *mok_gpu_find(const char *name); /* NULL if unknown; exact spelling */
+/* Row of the driver's device name ("NVIDIA H200 SXM"): longest matching `product`, since one is a prefix of another. NULL: none. */
+const mok_gpu *mok_gpu_of_product(const char *device_name);
 
 double mok_wire_gbs(const mok_wire_curve *curve, int64_t piece_bytes, int issuers, double sms);
 
