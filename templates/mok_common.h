@@ -1,0 +1,97 @@
+/* Parts of the primitives that are the same on every target. mok_target.h includes this after its macros, mok_bf16 and mok_cta. */
+#ifndef MOK_COMMON_H
+#define MOK_COMMON_H
+
+/* Experts floor(r * E / R) .. floor((r + 1) * E / R) - 1 live on rank r. */
+MOK_FN int mok_first_expert(int rank) { return (int)((mok_index)rank * PLAN_EXPERTS / PLAN_GPUS); }
+MOK_FN int mok_local_experts(int rank) { return mok_first_expert(rank + 1) - mok_first_expert(rank); }
+
+MOK_FN int mok_min(int a, int b) { return a < b ? a : b; }
+
+/* Limits of clamped activations. A NaN stays a NaN. */
+MOK_FN float mok_at_most(float value, float limit) { return value > limit ? limit : value; }
+MOK_FN float mok_clip(float value, float limit) { return value > limit ? limit : value < -limit ? -limit : value; }
+
+MOK_FN float mok_silu(float x) { return x / (1.0f + mok_exp(-x)); }
+MOK_FN float mok_gelu(float x) { return 0.5f * x * (1.0f + mok_erf(x * 0.70710678118654752f)); }
+MOK_FN float mok_relu2(float x) { return x > 0.0f ? x * x : x != x ? x : 0.0f; }
+
+/* Where a padded row comes from: {rank, token * k + slot}; rank -1: padding. Element type "route" of the layout. */
+typedef struct mok_route {
+  int rank;
+  int route;
+} mok_route;
+
+/* Rows of a weight: row r starts at base + r * stride. */
+typedef struct mok_rows {
+  const mok_bf16 *base;
+  mok_index stride;
+} mok_rows;
+
+MOK_FN mok_rows mok_expert_rows(const mok_weight *weight, int expert) {
+  const mok_rows rows = {(const mok_bf16 *)weight->base + expert * weight->expert_stride, weight->row_stride};
+  return rows;
+}
+
+/* Regions: byte offsets of mok_layout.h into this rank's local workspace and into a rank's symmetric heap. */
+MOK_FN char *mok_local(const mok_cta *c, mok_index offset) { return (char *)c->args->local + offset; }
+MOK_FN char *mok_heap(const mok_cta *c, int rank, mok_index offset) { return (char *)c->args->heap[rank] + offset; }
+MOK_FN mok_bf16 *mok_local_bf16(const mok_cta *c, mok_index offset) { return (mok_bf16 *)mok_local(c, offset); }
+MOK_FN int *mok_local_int(const mok_cta *c, mok_index offset) { return (int *)mok_local(c, offset); }
+MOK_FN unsigned *mok_control(const mok_rank_args *args, int line) {
+  return (unsigned *)((char *)args->local + LAYOUT_CONTROL_OFFSET) + line * MOK_LINE_WORDS;
+}
+MOK_FN unsigned *mok_counter_set(const mok_cta *c, unsigned epoch) {
+  return (unsigned *)mok_local(c, LAYOUT_COUNTERS_OFFSET) + (mok_index)(epoch % 2) * COUNTER_WORDS;
+}
+MOK_FN const mok_bf16 *mok_x(const mok_cta *c) { return (const mok_bf16 *)c->args->x; }
+
+/* Tokens where peers (R > 1) or this rank's own dispatch (R = 1) read them. */
+MOK_FN const mok_bf16 *mok_published_x(const mok_cta *c, int rank) {
+#if PLAN_GPUS > 1
+  return (const mok_bf16 *)mok_heap(c, rank, LAYOUT_X_OFFSET);
+#else
+  (void)rank;
+  return mok_x(c);
+#endif
+}
+
+MOK_FN bool mok_phase(const mok_cta *c, unsigned phase) { return (c->launch->phases & phase) != 0; }
+
+MOK_FN void mok_roles(mok_cta *c, int ctas_0, int ctas_1) {
+  const bool split = ctas_0 + ctas_1 > 0;
+  c->role = split && c->cta >= ctas_0;
+  c->role_cta = c->cta - (c->role == 1 ? ctas_0 : 0);
+  c->role_ctas = split ? (c->role == 1 ? ctas_1 : ctas_0) : c->ctas;
+}
+
+/* Neighbouring indices go to different CTAs, so that a few tasks spread over all SMs. */
+MOK_FN mok_index mok_first(const mok_cta *c) { return (mok_index)c->instance * c->role_ctas + c->role_cta; }
+MOK_FN mok_index mok_stride(const mok_cta *c) { return (mok_index)c->instances * c->role_ctas; }
+MOK_FN mok_index mok_cta_first(const mok_cta *c) { return c->role_cta; }
+MOK_FN mok_index mok_cta_stride(const mok_cta *c) { return c->role_ctas; }
+
+MOK_FN void mok_read_routing(mok_cta *c) {
+  c->row_blocks = mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET)[mok_local_experts(c->args->rank)] / PLAN_ROW_PADDING;
+}
+
+MOK_FN mok_task mok_no_task(void) {
+  const mok_task task = {MOK_TASK_END, 0, 0, 0, 0, 0, 0};
+  return task;
+}
+
+MOK_FN mok_task mok_row_task(const mok_cta *c, int kind, int minibatch, int row_block, int column) {
+  const int expert = mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET)[row_block];
+  const int before = row_block * PLAN_ROW_PADDING - mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET)[expert];
+  const int rows = mok_min(PLAN_ROW_PADDING, mok_local_int(c, LAYOUT_EXPERT_ROWS_OFFSET)[expert] - before);
+  const mok_task task = {kind, minibatch, row_block, row_block % PLAN_RING_SLOTS, expert, rows, column};
+  return task;
+}
+
+MOK_FN mok_task mok_token_task(const mok_cta *c, int kind, int token_block, int column) {
+  const int rows = mok_min(PLAN_ROW_PADDING, c->tokens - token_block * PLAN_ROW_PADDING);
+  const mok_task task = {kind, 0, token_block, token_block, 0, rows, column};
+  return task;
+}
+
+#endif
