@@ -16,7 +16,7 @@
 #include "../../runtime/base/arena.h"
 #include "../../runtime/base/status.h"
 
-/* A place in a text. line and column count from 1; 0 means unknown (then it is not printed). `length` characters are
+/* A place in a text. line and column (bytes) count from 1; 0 means unknown (then it is not printed). `length` bytes are
  * underlined, at least 1. */
 typedef struct mok_loc {
   const char *file; /* as the user named it; NULL: no place */
@@ -39,8 +39,8 @@ void mok_diag_report(mok_diag *diag, mok_severity severity, mok_loc loc, const c
     MOK_PRINTF(5, 6);
 
 int mok_diag_errors(const mok_diag *diag);
-/* Prints all in order of file, line, column (stable), then forgets them. Long source lines are cut around the caret;
- * control characters and invalid UTF-8 are escaped. */
+/* Prints all in order of file, line, column (stable; a note stays with what was reported before it), then forgets them. Long
+ * source lines are cut around the caret; control characters and invalid UTF-8 are escaped. */
 void mok_diag_print(mok_diag *diag, FILE *out, bool color);
 /* MOK_OK, or a status of `code` marked as reported: "3 errors". */
 MOK_MUST_USE mok_status mok_diag_status(const mok_diag *diag, mok_code code);

@@ -18,6 +18,8 @@ mok_arena *mok_arena_create(void);
 void mok_arena_destroy(mok_arena *arena); /* accepts NULL */
 void mok_arena_set_oom_hook(mok_arena *arena, mok_oom_hook hook, void *user);
 size_t mok_arena_bytes(const mok_arena *arena); /* handed out so far */
+/* Handing out more than `bytes` in all counts as out of memory; 0 lifts the limit. */
+void mok_arena_set_limit(mok_arena *arena, size_t bytes);
 
 /* Zeroed, aligned to 16 bytes. bytes = 0 gives a valid pointer. */
 void *mok_arena_alloc(mok_arena *arena, size_t bytes);

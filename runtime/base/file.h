@@ -20,9 +20,15 @@ MOK_MUST_USE mok_status mok_file_read(mok_arena *arena, const char *path, size_t
 MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_t size);
 
 /* Writes a folder with `count` files through a private folder and rename. When `path` exists:
- * - it is a folder that holds a regular file `marker`: replaced (by exchange, the old one removed after);
+ * - it is a folder that holds a regular file `marker` and nothing but regular files: replaced (by exchange, the old one removed
+ *   after);
  * - anything else: MOK_ERR_IO, untouched. */
 MOK_MUST_USE mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker);
+
+/* A private folder ".mokgen-..." in `parent` (NULL: $TMPDIR or /tmp), registered until mok_temp_folder_remove. May hold files only,
+ * if an abrupt end is to leave nothing. */
+MOK_MUST_USE mok_status mok_temp_folder_create(mok_arena *arena, const char *parent, const char **out);
+void mok_temp_folder_remove(const char *path); /* with what it holds */
 
 bool mok_file_exists(const char *path);
 bool mok_folder_exists(const char *path);
@@ -31,7 +37,8 @@ MOK_MUST_USE mok_status mok_folder_remove_all(const char *path); /* rm -r; a mis
 const char *mok_path_join(mok_arena *arena, const char *folder, const char *name);
 const char *mok_path_base(const char *path); /* part after the last '/'; borrowed */
 
-/* SIGINT and SIGTERM set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. Install once, from the tool only. */
+/* SIGINT, SIGTERM and SIGHUP set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. A second one ends the process at once
+ * with 130, temporaries removed. Install once, from the tool only. */
 void mok_interrupt_install(void);
 bool mok_interrupt_pending(void);
 MOK_MUST_USE mok_status mok_interrupt_check(void); /* MOK_OK or MOK_ERR_INTERRUPTED */
