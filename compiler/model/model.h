@@ -72,6 +72,15 @@ const char *mok_field_word(mok_arena *arena, const mok_field_info *field, int64_
 /* Sets *value to the position; false if the word is not in the list. */
 bool mok_field_word_index(const mok_field_info *field, const char *word, int64_t *value);
 
+/* Every field at its default; required ones zero, derived ones left to mok_model_finish. */
+void mok_model_defaults(mok_model *model);
+
+/* Letters, digits, '.', '_', '-'; 1 to 64 of them. */
+bool mok_model_name_ok(const char *name);
+
+/* hidden, intermediate and shared_intermediate are multiples of this. */
+int64_t mok_model_granule(int64_t dtype);
+
 /* Fills the derived defaults and checks the rules that relate fields (multiples by dtype, k against E, shared width, ring against
  * minibatch, ...). Ranges of single fields were checked by the reader. Reports every violation. */
 void mok_model_finish(mok_model *model, const char *file_stem, mok_diag *diag);
@@ -81,6 +90,9 @@ void mok_model_print(const mok_model *model, mok_buf *out);
 
 /* The objects "model", "topology" and "workload" of plan.json, in the order of the list, as keys of the open object. */
 void mok_model_json(const mok_model *model, mok_json *json);
+
+/* The description reference of the README: one Markdown table per constructor, from model_fields.def. */
+void mok_model_reference(mok_buf *out);
 
 /* Derived quantities, one place each. R = gpus, E = experts. */
 static inline int64_t mok_first_expert(const mok_model *m, int64_t rank) { return rank * m->experts / m->gpus; }
