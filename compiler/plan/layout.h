@@ -14,7 +14,12 @@
  *          row_source      capacity_rows route  {i32 rank, i32 route} of each padded row; rank -1: padding
  *          ring_x ring_h ring_y   ring_rows x H | I | H bf16
  *          shared_h shared_y      T x shared_intermediate | H bf16, only with a shared expert
- *   shared pipeline staging barriers (compute), slots (comm)
+ *   shared pipeline        stages x bytes of the larger stage   compute; both products use the same stages, A before B
+ *          staging         m x min(n, 128) bf16                 compute; a wider tile leaves in pieces of 128 columns
+ *          barriers        2 x stages mbarriers                 compute; full, then empty
+ *          slots           (pull_warps + push_warps) * warp_slots x slot_bytes   comm; pulling warps first
+ *          slot_barriers   one mbarrier per slot                comm
+ *          cta             64 u32                               every role: what one thread tells its CTA
  *
  * Memory layout: one table of regions per space, computed once, emitted as mok_layout.h and stated in the module.
  *
