@@ -64,8 +64,9 @@ enum mok_edge {
  *   void mok_join(&c)                  all workers of the CTA have returned
  *   void mok_grid_barrier(&c)          all CTAs of this rank; memory written before is visible after (generic and bulk)
  *   void mok_rank_barrier(&c, barrier) all ranks (flags line barrier * R + peer of every heap, value epoch + 1, compared by signed
- *                                      difference); includes grid barriers on both sides. R = 1, and a launch without all
- *                                      phases (the host then waits for the other ranks): only the grid barrier
+ *                                      difference): a grid barrier, then CTA 0 sets its flag at every peer, then every CTA waits
+ *                                      for all flags itself. R = 1, and a launch without all phases (the host then waits for
+ *                                      the other ranks): only the grid barrier
  *
  * Work sharing                                                                                                   [mok_common.h]
  *   mok_index mok_first(&c), mok_stride(&c)    this instance's first task index and step when instances take tasks of their own
@@ -91,10 +92,10 @@ enum mok_edge {
  *   void mok_push_rows(&c, &t)         the same rows: ring_y slot -> combine[route] of the source rank
  *
  * Products. P is a struct of kernel.cu: constants m, n, k, stages (tile), k_extent (columns of a), columns (of out), k_tiles =
- * ceil(k_extent / k), gated, a_stride, out_stride, and functions a(c, t), out(c, t): first row of the block; b(c, t, half): rows of the
- * weight, half 0 = gate and 1 = up of a gated product, 0 otherwise. An output tile has n columns, n / 2 when gated; tile t covers
- * output columns from t.column * that on. m = PLAN_ROW_PADDING. k_extent and columns are multiples of 8, not of the tile.
- * How the instances of the multiplying worker split a tile is the target's choice; each of them signals once.
+ * ceil(k_extent / k), gated, a_stride, out_stride, instances (of the multiplying worker in a CTA), and functions a(c, t), out(c, t): first
+ * row of the block; b(c, t, half): rows of the weight, half 0 = gate and 1 = up of a gated product, 0 otherwise. An output tile
+ * has n columns, n / 2 when gated; tile t covers output columns from t.column * that on. m = PLAN_ROW_PADDING. k_extent and
+ * columns are multiples of 8, not of the tile. How the instances split a tile is the target's choice; each signals once.
  *   void mok_load_stage<P>(&c, &t, k)         one stage: A[m, k] and B[n, k] (gated: n/2 rows of gate, then n/2 of up), zero beyond
  *                                             the edges; waits for a free stage itself
  *   mok_accumulator<P> acc;  void mok_clear(acc)

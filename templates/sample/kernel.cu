@@ -38,7 +38,7 @@ struct product_up {
   enum : int {
     m = PLAN_GATE_UP_M, n = PLAN_GATE_UP_N, k = PLAN_GATE_UP_K, stages = PLAN_GATE_UP_STAGES,
     k_extent = PLAN_HIDDEN, columns = PLAN_INTERMEDIATE, k_tiles = (k_extent + k - 1) / k,
-    gated = 1, a_stride = PLAN_HIDDEN, out_stride = PLAN_INTERMEDIATE,
+    gated = 1, instances = MMA_INSTANCES, a_stride = PLAN_HIDDEN, out_stride = PLAN_INTERMEDIATE,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
     return mok_local_bf16(c, LAYOUT_RING_X_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * a_stride;
@@ -55,7 +55,7 @@ struct product_down {
   enum : int {
     m = PLAN_DOWN_M, n = PLAN_DOWN_N, k = PLAN_DOWN_K, stages = PLAN_DOWN_STAGES,
     k_extent = PLAN_INTERMEDIATE, columns = PLAN_HIDDEN, k_tiles = (k_extent + k - 1) / k,
-    gated = 0, a_stride = PLAN_INTERMEDIATE, out_stride = PLAN_HIDDEN,
+    gated = 0, instances = MMA_INSTANCES, a_stride = PLAN_INTERMEDIATE, out_stride = PLAN_HIDDEN,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
     return mok_local_bf16(c, LAYOUT_RING_H_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * a_stride;
@@ -73,7 +73,7 @@ struct product_shared_up {
   enum : int {
     m = PLAN_GATE_UP_M, n = PLAN_GATE_UP_N, k = PLAN_GATE_UP_K, stages = PLAN_GATE_UP_STAGES,
     k_extent = PLAN_HIDDEN, columns = PLAN_SHARED_INTERMEDIATE, k_tiles = (k_extent + k - 1) / k,
-    gated = 1, a_stride = PLAN_HIDDEN, out_stride = PLAN_SHARED_INTERMEDIATE,
+    gated = 1, instances = MMA_INSTANCES, a_stride = PLAN_HIDDEN, out_stride = PLAN_SHARED_INTERMEDIATE,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
     return mok_x(c) + (mok_index)t->slot * PLAN_ROW_PADDING * a_stride;
@@ -90,7 +90,7 @@ struct product_shared_down {
   enum : int {
     m = PLAN_DOWN_M, n = PLAN_DOWN_N, k = PLAN_DOWN_K, stages = PLAN_DOWN_STAGES,
     k_extent = PLAN_SHARED_INTERMEDIATE, columns = PLAN_HIDDEN, k_tiles = (k_extent + k - 1) / k,
-    gated = 0, a_stride = PLAN_SHARED_INTERMEDIATE, out_stride = PLAN_HIDDEN,
+    gated = 0, instances = MMA_INSTANCES, a_stride = PLAN_SHARED_INTERMEDIATE, out_stride = PLAN_HIDDEN,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
     return mok_local_bf16(c, LAYOUT_SHARED_H_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * a_stride;
