@@ -35,8 +35,7 @@ mok_diag *mok_diag_create(mok_arena *arena); /* in the arena */
 void mok_diag_add_source(mok_diag *diag, const char *file, const char *text, size_t size);
 
 /* `hint` may be NULL. The same (place, message) twice is kept once. After 64 errors one line says how many more. */
-void mok_diag_report(mok_diag *diag, mok_severity severity, mok_loc loc, const char *hint, const char *fmt, ...)
-    MOK_PRINTF(5, 6);
+void mok_diag_report(mok_diag *diag, mok_severity severity, mok_loc loc, const char *hint, const char *fmt, ...) MOK_PRINTF(5, 6);
 
 int mok_diag_errors(const mok_diag *diag);
 /* Prints all in order of file, line, column (stable; a note stays with what was reported before it), then forgets them. Long

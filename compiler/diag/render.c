@@ -12,7 +12,8 @@ enum {
 };
 
 static const char *const names[] = {[MOK_NOTE] = "note", [MOK_WARNING] = "warning", [MOK_SEVERITY_ERROR] = "error"};
-static const char *const colors[] = {[MOK_NOTE] = "\033[1;36m", [MOK_WARNING] = "\033[1;35m", [MOK_SEVERITY_ERROR] = "\033[1;31m"};
+static const char *const colors[] = {
+    [MOK_NOTE] = "\033[1;36m", [MOK_WARNING] = "\033[1;35m", [MOK_SEVERITY_ERROR] = "\033[1;31m"};
 
 /* Code points that a terminal acts on: C1 controls, and the ones that reorder or hide text. */
 static bool is_harmful(const unsigned char *s, size_t length) {

@@ -25,8 +25,8 @@ MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_
  * - anything else: MOK_ERR_IO, untouched. */
 MOK_MUST_USE mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker);
 
-/* A private folder ".mokgen-..." in `parent` (NULL: $TMPDIR or /tmp), registered until mok_temp_folder_remove. May hold files only,
- * if an abrupt end is to leave nothing. */
+/* A private folder ".mokgen-..." in `parent` (NULL: $TMPDIR or /tmp), registered until mok_temp_folder_remove. May hold files
+ * only, if an abrupt end is to leave nothing. */
 MOK_MUST_USE mok_status mok_temp_folder_create(mok_arena *arena, const char *parent, const char **out);
 void mok_temp_folder_remove(const char *path); /* with what it holds */
 
@@ -37,8 +37,8 @@ MOK_MUST_USE mok_status mok_folder_remove_all(const char *path); /* rm -r; a mis
 const char *mok_path_join(mok_arena *arena, const char *folder, const char *name);
 const char *mok_path_base(const char *path); /* part after the last '/'; borrowed */
 
-/* SIGINT, SIGTERM and SIGHUP set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. A second one ends the process at once
- * with 130, temporaries removed. Install once, from the tool only. */
+/* SIGINT, SIGTERM and SIGHUP set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. A second one ends the process at
+ * once with 130, temporaries removed. Install once, from the tool only. */
 void mok_interrupt_install(void);
 bool mok_interrupt_pending(void);
 MOK_MUST_USE mok_status mok_interrupt_check(void); /* MOK_OK or MOK_ERR_INTERRUPTED */

@@ -99,7 +99,8 @@ mok_status mok_folder_remove_all(const char *path) {
 static mok_status check_replaceable(const char *path, const char *marker) {
   DIR *folder = opendir(path);
   if (!folder) {
-    return MOK_ERROR(MOK_ERR_IO, "%s exists and %s: left untouched", path, errno == ENOTDIR ? "is not a folder" : strerror(errno));
+    return MOK_ERROR(MOK_ERR_IO, "%s exists and %s: left untouched", path,
+                     errno == ENOTDIR ? "is not a folder" : strerror(errno));
   }
   bool marked = false;
   const char *other = NULL;
@@ -117,8 +118,8 @@ static mok_status check_replaceable(const char *path, const char *marker) {
   }
   closedir(folder);
   if (!marked) {
-    return MOK_ERROR(MOK_ERR_IO, "%s exists and holds no %s, so mokgen did not make it: left untouched; name another folder", path,
-                     marker);
+    return MOK_ERROR(MOK_ERR_IO, "%s exists and holds no %s, so mokgen did not make it: left untouched; name another folder",
+                     path, marker);
   }
   if (other) return MOK_ERROR(MOK_ERR_IO, "%s holds %s, which mokgen did not make: left untouched", path, other);
   return MOK_OK;
@@ -173,7 +174,8 @@ static mok_status put_in_place(const char *temp, const char *path, bool replace)
   if (replace) {
     if (exchange(temp, path) != 0) status = MOK_ERROR(MOK_ERR_IO, "cannot replace %s: %s", path, strerror(errno));
     else if (mok_temp_remove_flat(temp) != 0) {
-      status = MOK_ERROR(MOK_ERR_IO, "%s is written, but the old one, now %s, cannot be removed: %s", path, temp, strerror(errno));
+      status =
+          MOK_ERROR(MOK_ERR_IO, "%s is written, but the old one, now %s, cannot be removed: %s", path, temp, strerror(errno));
     }
   } else if (rename(temp, path) != 0) {
     status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));

@@ -33,11 +33,11 @@ mok_status mok_status_context(mok_status status, const char *fmt, ...) MOK_PRINT
 mok_status mok_status_mark_reported(mok_status status);
 int mok_status_is_reported(mok_status status);
 
-int mok_status_exit_code(mok_status status);      /* 0 for MOK_OK */
-const char *mok_status_text(mok_status status);   /* "message\n  while ..."; borrowed, "" for MOK_OK */
-const char *mok_status_place(mok_status status);  /* "plan.c:120", where the failure was made; borrowed */
-const char *mok_code_meaning(mok_code code);      /* one sentence from status_codes.def, NULL if unknown */
-void mok_status_free(mok_status status);          /* accepts MOK_OK */
+int mok_status_exit_code(mok_status status);     /* 0 for MOK_OK */
+const char *mok_status_text(mok_status status);  /* "message\n  while ..."; borrowed, "" for MOK_OK */
+const char *mok_status_place(mok_status status); /* "plan.c:120", where the failure was made; borrowed */
+const char *mok_code_meaning(mok_code code);     /* one sentence from status_codes.def, NULL if unknown */
+void mok_status_free(mok_status status);         /* accepts MOK_OK */
 
 #define MOK_TRY(expr)                            \
   do {                                           \

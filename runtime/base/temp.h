@@ -1,5 +1,6 @@
 /* Registry of the temporaries of this process. What is still registered at exit(), or when a second signal ends the process, is
- * removed: a file, or a folder with the files in it. A forked child that has its own registry entries from the parent leaves them. */
+ * removed: a file, or a folder with the files in it. A forked child that has its own registry entries from the parent leaves
+ * them. */
 #ifndef MOK_BASE_TEMP_H
 #define MOK_BASE_TEMP_H
 
