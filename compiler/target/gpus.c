@@ -55,6 +55,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 782,                /* [m] on H200, the same chip; 668 when hot; 989 [d] */
         .fp8_tflops = 1402,                /* [m] on H200; 1979 [d] */
         .memory_gbs = 3000,                /* [s] 4300 * 3.35 / 4.8 */
+        .l2_gbs = 10000,                   /* [e] 128x128 bf16 tiles, which need 12 TB/s at peak, stay near 650 TFLOP/s [p] */
         NVLINK4, LATENCIES,
         .source = "data sheet; products and link measured on H200; memory scaled",
     },
@@ -68,6 +69,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 782,                /* [m] 8192-cubed product, cool; 668 hot */
         .fp8_tflops = 1402,                /* [m] */
         .memory_gbs = 4300,                /* [m] copy; 4800 [d] */
+        .l2_gbs = 10000,                   /* [e] 128x128 bf16 tiles, which need 12 TB/s at peak, stay near 650 TFLOP/s [p] */
         NVLINK4, LATENCIES,
         .source = "measured on two H200s with 18 links; capacities from the data sheet",
     },
@@ -81,6 +83,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 138,                /* [e] 148 [d] less the share no product reaches; not power-limited as H200 is */
         .fp8_tflops = 275,                 /* [e] 296 [d], likewise */
         .memory_gbs = 3580,                /* [s] 4300 * 4.0 / 4.8 */
+        .l2_gbs = 5900,                    /* [s] 10000 * 78 / 132 SMs */
         NVLINK4, LATENCIES,
         .source = "data sheet and published; link measured on H200; memory scaled",
     },
@@ -94,12 +97,13 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 1780,               /* [s] 2250 [d] * 782 / 989 */
         .fp8_tflops = 3190,                /* [s] 4500 [d] * 1402 / 1979 */
         .memory_gbs = 7160,                /* [s] 4300 * 8.0 / 4.8 */
+        .l2_gbs = 22000,                   /* [e] twice as many bytes per cycle and SM as Hopper */
         NVLINK5, LATENCIES,
         .source = "data sheet and published; rates scaled from H200 measurements",
     },
     {
         .name = "GB200", .arch = "sm_100a", .product = "NVIDIA GB200", .mma = MOK_MMA_TCGEN05,
-        .sms = 148,                        /* [p] grid of the published rack kernels; some parts report 152: gpu = { base, sms } */
+        .sms = 148,                        /* [p] of the published rack kernels; some report 152: gpu = { base =, sms = } */
         .shared_bytes_per_block = 227 * KIB, /* [d] compute capability 10.0 */
         .registers_per_sm = 65536,         /* [d] */
         .l2_bytes = 126 * MIB,             /* [p] */
@@ -107,6 +111,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 1975,               /* [s] 2500 [d] * 782 / 989 */
         .fp8_tflops = 3540,                /* [s] 5000 [d] * 1402 / 1979 */
         .memory_gbs = 7160,                /* [s] 4300 * 8.0 / 4.8 */
+        .l2_gbs = 22000,                   /* [e] twice as many bytes per cycle and SM as Hopper */
         NVLINK5, LATENCIES,
         .source = "data sheet and published; rates scaled from H200 measurements",
     },
@@ -120,12 +125,13 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 1780,               /* [s] 2250 [d] * 782 / 989 */
         .fp8_tflops = 3190,                /* [s] 4500 [d] * 1402 / 1979 */
         .memory_gbs = 7160,                /* [s] 4300 * 8.0 / 4.8 */
+        .l2_gbs = 22000,                   /* [e] twice as many bytes per cycle and SM as Hopper */
         NVLINK5, LATENCIES,
         .source = "data sheet and published; rates scaled from H200 measurements",
     },
     {
         .name = "GB300", .arch = "sm_103a", .product = "NVIDIA GB300", .mma = MOK_MMA_TCGEN05,
-        .sms = 148,                        /* [p] grid of the published rack kernels; some parts report 152: gpu = { base, sms } */
+        .sms = 148,                        /* [p] of the published rack kernels; some report 152: gpu = { base =, sms = } */
         .shared_bytes_per_block = 227 * KIB, /* [d] compute capability 10.3 */
         .registers_per_sm = 65536,         /* [d] */
         .l2_bytes = 126 * MIB,             /* [p] */
@@ -133,6 +139,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 1975,               /* [s] 2500 [d] * 782 / 989 */
         .fp8_tflops = 3540,                /* [s] 5000 [d] * 1402 / 1979 */
         .memory_gbs = 7160,                /* [s] 4300 * 8.0 / 4.8 */
+        .l2_gbs = 22000,                   /* [e] twice as many bytes per cycle and SM as Hopper */
         NVLINK5, LATENCIES,
         .source = "data sheet and published; rates scaled from H200 measurements",
     },
@@ -147,6 +154,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 0.02,               /* [e] one core, scalar */
         .fp8_tflops = 0.02,                /* [e] */
         .memory_gbs = 10,                  /* [e] */
+        .l2_gbs = 40,                      /* [e] */
         .link_gbs = 4,                     /* [e] */
         .launch_us = 100, .grid_barrier_us = 20, .flag_round_trip_us = 20, /* [e] switches between fibers */
         .pull = CURVE(host_copies, 4), .push = CURVE(host_copies, 4),

@@ -38,6 +38,7 @@ typedef struct mok_gpu {
   int64_t memory_bytes;
   double bf16_tflops, fp8_tflops;   /* dense, sustained */
   double memory_gbs;                /* copy: read + write */
+  double l2_gbs;                    /* L2 to shared memory, all SMs together */
   double link_gbs;                  /* one direction, both busy; 0: no link */
   double launch_us, grid_barrier_us, flag_round_trip_us;
   mok_wire_curve pull, push;
@@ -47,7 +48,7 @@ typedef struct mok_gpu {
 extern const mok_gpu mok_gpus[];
 extern const size_t mok_gpu_count;
 const mok_gpu *mok_gpu_find(const char *name); /* NULL if unknown; exact spelling */
-/* Row of the driver's device name ("NVIDIA H200 SXM"): longest matching `product`, since one is a prefix of another. NULL: none. */
+/* Row of the driver's device name: the longest `product` that starts it, since one is a prefix of another. NULL: none. */
 const mok_gpu *mok_gpu_of_product(const char *device_name);
 
 double mok_wire_gbs(const mok_wire_curve *curve, int64_t piece_bytes, int issuers, double sms);

@@ -53,8 +53,8 @@ double mok_wire_gbs(const mok_wire_curve *curve, int64_t piece_bytes, int issuer
   for (size_t at = 0; at < curve->count && rate < 0;) {
     const double here_piece = (double)curve->points[at].piece_bytes;
     const double here = rate_of_piece(curve, at, issuers, sms, &at);
-    if ((double)piece_bytes <= here_piece)
-      rate = lo_piece > 0 ? between((double)piece_bytes, lo_piece, lo, here_piece, here) : here * (double)piece_bytes / here_piece;
+    const double piece = (double)piece_bytes;
+    if (piece <= here_piece) rate = lo_piece > 0 ? between(piece, lo_piece, lo, here_piece, here) : here * piece / here_piece;
     lo_piece = here_piece;
     lo = here;
   }
