@@ -1,0 +1,271 @@
+/* run: random input through the compiled kernel, checked against the reference. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../runtime/base/file.h"
+#include "../../runtime/base/json.h"
+#include "commands.h"
+#include "driver_gpu.h"
+#include "host_kernel.h"
+#include "npy.h"
+#include "stages.h"
+#include "verdict.h"
+
+enum { DEFAULT_HOST_TOKENS = 64 };
+
+typedef struct run_request {
+  int64_t *tokens; /* [gpus] */
+  mok_routing routing;
+  int64_t sample; /* tokens of each rank to check, 0: all */
+  uint64_t seed;
+  int64_t seeds, iters;
+} run_request;
+
+typedef struct run_result {
+  mok_verdict verdict;
+  int64_t time_us; /* fastest launch */
+} run_result;
+
+/* This version runs on the host only: an explicit demand for GPUs never falls back. */
+static mok_status choose_target(mok_session *session, mok_work *work) {
+  const mok_options *options = &session->options;
+  const bool explicit_host = work->target_name && mok_target_find(work->target_name)->native;
+  if (explicit_host && options->require_gpu.given)
+    return MOK_ERROR(MOK_ERR_USAGE, "--require-gpu contradicts --target %s", work->target_name);
+  if (!explicit_host) {
+    mok_driver_gpu device;
+    mok_status status = mok_driver_gpu_query(session->arena, &device);
+    if (work->target_name || options->require_gpu.given) {
+      if (status) return mok_status_context(status, "looking for %" PRId64 " GPUs to run on", work->model->gpus);
+      if (device.count < work->model->gpus)
+        return MOK_ERROR(MOK_ERR_GPU, "the description needs %" PRId64 " GPUs, the driver sees %d", work->model->gpus,
+                         device.count);
+      return MOK_ERROR(MOK_ERR_NO_PLAN,
+                       "not in this version: running on a GPU; --target host runs the same kernel text on the CPU");
+    }
+    const bool host_row = strcmp(work->plan->gpu.arch, "host") == 0;
+    if (!host_row)
+      mok_session_note(session, "running on the host target (%s)", status ? "no usable GPU" : "this version runs on no GPU");
+    mok_session_remark(session, "%s", status ? mok_status_text(status) : device.name);
+    mok_status_free(status);
+  }
+  work->target_name = "host";
+  return MOK_OK;
+}
+
+/* "N" for every rank, or "N0,N1,.." with one count for each. */
+static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t *tokens) {
+  if (!session->options.tokens.given) {
+    const int64_t count = model->tokens_per_gpu < DEFAULT_HOST_TOKENS ? model->tokens_per_gpu : DEFAULT_HOST_TOKENS;
+    for (int64_t r = 0; r < model->gpus; ++r) tokens[r] = count;
+    if (count < model->tokens_per_gpu)
+      mok_session_note(session, "%" PRId64 " tokens per rank of a capacity of %" PRId64 " (--tokens)", count,
+                       model->tokens_per_gpu);
+    return MOK_OK;
+  }
+  const char *text = session->options.tokens.text;
+  int64_t count = 0;
+  for (const char *at = text;; ++count) {
+    const size_t length = strcspn(at, ",");
+    int64_t value = 0;
+    MOK_TRY(mok_parse_int(mok_arena_strndup(session->arena, at, length), 0, model->tokens_per_gpu, "--tokens", &value));
+    if (count < model->gpus) tokens[count] = value;
+    if (at[length] == '\0') break;
+    at += length + 1;
+  }
+  ++count;
+  if (count == 1)
+    for (int64_t r = 1; r < model->gpus; ++r) tokens[r] = tokens[0];
+  else if (count != model->gpus)
+    return MOK_ERROR(MOK_ERR_USAGE, "--tokens: %" PRId64 " counts for %" PRId64 " ranks; give one, or one for each", count,
+                     model->gpus);
+  return MOK_OK;
+}
+
+static mok_status parse_check(const mok_model *model, const char *text, int64_t *sample) {
+  *sample = 0;
+  if (strcmp(text, "full") == 0) return MOK_OK;
+  if (strncmp(text, "sample:", 7) == 0)
+    return mok_parse_int(text + 7, 1, model->tokens_per_gpu > 0 ? model->tokens_per_gpu : 1, "--check sample:N", sample);
+  return MOK_ERROR(MOK_ERR_USAGE, "--check: '%s' is neither full nor sample:N", text);
+}
+
+static mok_status parse_request(mok_session *session, const mok_model *model, run_request *out) {
+  const mok_options *options = &session->options;
+  memset(out, 0, sizeof *out);
+  out->tokens = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, int64_t);
+  out->seed = options->seed.given ? (uint64_t)options->seed.number : 1;
+  out->seeds = options->seeds.given ? options->seeds.number : 1;
+  out->iters = options->iters.given ? options->iters.number : 1;
+  MOK_TRY(mok_routing_parse(model, options->routing.given ? options->routing.text : "uniform", &out->routing));
+  if (options->mask.given) MOK_TRY(mok_parse_number(options->mask.text, 0, 1, "--mask", &out->routing.mask));
+  MOK_TRY(parse_check(model, options->check.given ? options->check.text : "full", &out->sample));
+  return parse_tokens(session, model, out->tokens);
+}
+
+/* All launches; the first one's output is compared with the reference, the others' bits with the first's. */
+static mok_status launch_all(mok_session *session, mok_host_kernel *kernel, mok_problem *problem, const mok_expected *expected,
+                             const run_request *request, run_result *out) {
+  const int64_t launches = request->seeds * request->iters;
+  for (int64_t i = 0; i < launches; ++i) {
+    int64_t time_us = 0;
+    const uint64_t schedule = request->seed + (uint64_t)(i / request->iters);
+    mok_problem_poison(problem);
+    MOK_TRY(mok_host_kernel_launch(session->arena, kernel, schedule, &time_us));
+    MOK_TRY(mok_interrupt_check());
+    if (i == 0) {
+      mok_verdict_make(session->arena, problem, expected, &out->verdict);
+      out->time_us = time_us;
+    } else {
+      char digest[17];
+      mok_output_digest(problem, digest);
+      if (time_us < out->time_us) out->time_us = time_us;
+      if (strcmp(digest, out->verdict.digest) != 0) {
+        out->verdict.pass = false;
+        out->verdict.failure = mok_arena_printf(
+            session->arena, "launch %" PRId64 " under schedule seed %" PRIu64 " gave other bits (%s) than the first (%s)", i + 1,
+            schedule, digest, out->verdict.digest);
+      }
+    }
+    if (!out->verdict.pass) return MOK_OK; /* the output of the failed launch stays for --dump */
+  }
+  return MOK_OK;
+}
+
+static void result_line(const mok_work *work, const run_result *result, mok_buf *out) {
+  const mok_verdict *verdict = &result->verdict;
+  mok_buf_printf(out, "%s target=%s ranks=%" PRId64 " rel_l2=%.3e max_abs=%.3e checked=%" PRId64 " digest=%s time_us=",
+                 verdict->pass ? "PASS" : "FAIL", work->target->name, work->model->gpus, verdict->rel_l2, verdict->max_abs,
+                 verdict->checked, verdict->digest);
+  if (verdict->pass) mok_buf_printf(out, "%" PRId64 "\n", result->time_us);
+  else mok_buf_puts(out, "-\n"); /* a time of a wrong result means nothing */
+}
+
+static void result_json(const mok_work *work, const run_request *request, const run_result *result, mok_buf *out) {
+  const mok_verdict *verdict = &result->verdict;
+  mok_json json = mok_json_make(out);
+  mok_json_begin_object(&json);
+  mok_json_key(&json, "schema");
+  mok_json_int(&json, 1);
+  mok_json_key(&json, "result");
+  mok_json_string(&json, verdict->pass ? "PASS" : "FAIL");
+  mok_json_key(&json, "failure");
+  mok_json_string(&json, verdict->failure);
+  mok_json_key(&json, "target");
+  mok_json_string(&json, work->target->name);
+  mok_json_key(&json, "ranks");
+  mok_json_int(&json, work->model->gpus);
+  mok_json_key(&json, "tokens");
+  mok_json_begin_array(&json);
+  for (int64_t r = 0; r < work->model->gpus; ++r) mok_json_int(&json, request->tokens[r]);
+  mok_json_end_array(&json);
+  mok_json_key(&json, "seed");
+  mok_json_int(&json, (int64_t)request->seed);
+  mok_json_key(&json, "launches");
+  mok_json_int(&json, request->seeds * request->iters);
+  mok_json_key(&json, "rel_l2");
+  mok_json_fixed(&json, verdict->rel_l2, 9);
+  mok_json_key(&json, "limit");
+  mok_json_fixed(&json, verdict->limit, 9);
+  mok_json_key(&json, "max_abs");
+  mok_json_fixed(&json, verdict->max_abs, 9);
+  mok_json_key(&json, "checked");
+  mok_json_int(&json, verdict->checked);
+  mok_json_key(&json, "digest");
+  mok_json_string(&json, verdict->digest);
+  mok_json_key(&json, "time_us");
+  if (verdict->pass) mok_json_int(&json, result->time_us);
+  else mok_json_null(&json);
+  mok_json_end_object(&json);
+  mok_json_finish(&json);
+}
+
+/* --dump: arrays of each rank and the weights as .npy, run.txt with what they are. */
+static mok_status dump(mok_session *session, const mok_problem *problem, const mok_expected *expected, const run_result *result) {
+  enum { SIZE_LIMIT_GB = 4 };
+  const char *folder = session->options.dump.text;
+  const mok_model *m = problem->model;
+  const int64_t E = m->experts, H = m->hidden, I = m->intermediate, S = m->shared_intermediate;
+  const struct {
+    const char *name;
+    const mok_matrix *matrix;
+    int64_t shape[3];
+  } weights[] = {
+      {"gate.npy", &problem->gate, {E, I, H}},           {"up.npy", &problem->up, {E, I, H}},
+      {"down.npy", &problem->down, {E, H, I}},           {"shared_gate.npy", &problem->shared_gate, {1, S, H}},
+      {"shared_up.npy", &problem->shared_up, {1, S, H}}, {"shared_down.npy", &problem->shared_down, {1, H, S}},
+  };
+  enum { NUM_WEIGHTS = sizeof weights / sizeof weights[0], PER_RANK = 5 };
+  double bytes = 2 * (double)problem->rows.bytes;
+  for (size_t i = 0; i < NUM_WEIGHTS; ++i) bytes += (double)weights[i].matrix->bytes;
+  if (bytes > SIZE_LIMIT_GB * 1e9)
+    return MOK_ERROR(MOK_ERR_IO, "--dump would write %.1f GB, the limit is %d GB; use a smaller layer (-D model.experts=N)",
+                     bytes / 1e9, SIZE_LIMIT_GB);
+
+  mok_arena *arena = session->arena;
+  mok_blob *files = MOK_NEW_ARRAY(arena, (size_t)m->gpus * PER_RANK + NUM_WEIGHTS + 1, mok_blob);
+  size_t count = 0;
+  mok_buf about = mok_buf_make(arena);
+  mok_buf_printf(&about, "mokgen-run 1\nname %s\nranks %" PRId64 "\nseed %" PRIu64 "\nresult %s\ndigest %s\n", m->name, m->gpus,
+                 problem->seed, result->verdict.pass ? "PASS" : "FAIL", result->verdict.digest);
+  files[count++] = (mok_blob){"run.txt", about.data, about.size};
+  for (size_t i = 0; i < NUM_WEIGHTS; ++i)
+    if (weights[i].matrix->data)
+      files[count++] = mok_npy(arena, weights[i].name, "<u2", weights[i].shape, 3, weights[i].matrix->data);
+  for (int64_t r = 0; r < m->gpus; ++r) {
+    const mok_rank_problem *rank = &problem->ranks[r];
+    const int64_t wide[] = {rank->tokens, H}, narrow[] = {rank->tokens, m->top_k};
+    const char *suffix = mok_arena_printf(arena, "_%" PRId64 ".npy", r);
+    files[count++] = mok_npy(arena, mok_arena_printf(arena, "x%s", suffix), "<u2", wide, 2, rank->x);
+    files[count++] = mok_npy(arena, mok_arena_printf(arena, "topk_ids%s", suffix), "<i4", narrow, 2, rank->ids);
+    files[count++] = mok_npy(arena, mok_arena_printf(arena, "topk_weights%s", suffix), "<f4", narrow, 2, rank->weights);
+    files[count++] = mok_npy(arena, mok_arena_printf(arena, "out%s", suffix), "<u2", wide, 2, rank->out);
+    files[count++] = mok_npy(arena, mok_arena_printf(arena, "expected%s", suffix), "<f4", wide, 2, expected->rows[r]);
+  }
+  MOK_TRY(mok_folder_write(folder, files, count, "run.txt"));
+  mok_session_note(session, "wrote %s (%zu files)", folder, count);
+  return MOK_OK;
+}
+
+static mok_status report(mok_session *session, const mok_work *work, const run_request *request, const run_result *result) {
+  mok_buf text = mok_buf_make(session->arena);
+  if (session->options.json.given) result_json(work, request, result, &text);
+  else result_line(work, result, &text);
+  MOK_TRY(mok_session_print(&text));
+  if (result->verdict.pass) return MOK_OK;
+  return MOK_ERROR(MOK_ERR_MISMATCH, "the result is wrong: %s", result->verdict.failure);
+}
+
+static mok_status run(mok_session *session, mok_work *work, mok_problem *problem, mok_host_kernel *kernel) {
+  run_request request;
+  run_result result;
+  mok_expected expected;
+  /* A wrong flag should not wait for a compiler: plan first, then the request, then the rest. */
+  MOK_TRY(mok_stages_run(session, work, MOK_STAGE_PLAN));
+  MOK_TRY(choose_target(session, work));
+  MOK_TRY(parse_request(session, work->model, &request));
+  MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
+
+  mok_session_progress(session, "making weights and inputs");
+  MOK_TRY(mok_problem_make(session->arena, work->model, request.tokens, &request.routing, request.seed, problem));
+  mok_session_progress(session, "computing the reference");
+  MOK_TRY(mok_expected_make(session->arena, problem, request.sample, &expected));
+  mok_session_progress(session, "running");
+  MOK_TRY(mok_host_kernel_load(session->arena, work->plan, &work->image, problem, kernel));
+  MOK_TRY(launch_all(session, kernel, problem, &expected, &request, &result));
+  mok_session_progress(session, NULL);
+  if (session->options.dump.given) MOK_TRY(dump(session, problem, &expected, &result));
+  return report(session, work, &request, &result);
+}
+
+mok_status mok_cmd_run(mok_session *session) {
+  mok_work work;
+  mok_problem problem = {0};
+  mok_host_kernel kernel = {.file = -1};
+  MOK_TRY(mok_work_init(&work, session));
+  mok_status status = run(session, &work, &problem, &kernel);
+  mok_host_kernel_unload(&kernel);
+  mok_problem_deinit(&problem);
+  mok_work_deinit(&work);
+  return status;
+}

@@ -1,0 +1,63 @@
+/* One random instance of the layer, for `run`: tokens, inputs, routing and weights of every rank in one process. */
+#ifndef MOK_DRIVER_PROBLEM_H
+#define MOK_DRIVER_PROBLEM_H
+
+#include "../../runtime/base/arena.h"
+#include "../../runtime/base/status.h"
+#include "../model/model.h"
+
+typedef enum mok_routing_kind {
+  MOK_ROUTING_UNIFORM,
+  MOK_ROUTING_ZIPF,
+  MOK_ROUTING_HOT,
+  MOK_ROUTING_DUP,
+  MOK_ROUTING_FILE
+} mok_routing_kind;
+
+typedef struct mok_routing {
+  mok_routing_kind kind;
+  double exponent;  /* zipf */
+  int64_t expert;   /* hot */
+  const char *path; /* file */
+  double mask;      /* share of routes replaced by -1 */
+} mok_routing;
+
+/* "uniform", "zipf:S", "hot:E", "dup", "file:F"; checked against the model. */
+MOK_MUST_USE mok_status mok_routing_parse(const mok_model *model, const char *text, mok_routing *out);
+
+typedef struct mok_rank_problem {
+  int64_t tokens;
+  uint16_t *x;    /* [tokens, hidden] bf16 */
+  int32_t *ids;   /* [tokens, top_k] */
+  float *weights; /* [tokens, top_k] */
+  uint16_t *out;  /* [tokens, hidden] bf16; one guard row before and one behind */
+} mok_rank_problem;
+
+typedef struct mok_matrix {
+  uint16_t *data; /* owned by the problem: mapped, untouched pages cost nothing */
+  size_t bytes;
+} mok_matrix;
+
+typedef struct mok_problem {
+  const mok_model *model;
+  uint64_t seed;
+  mok_rank_problem *ranks;                                        /* [gpus] */
+  int64_t *expert_rows;                                           /* [experts], valid routes of all ranks */
+  mok_matrix gate, up, down, shared_gate, shared_up, shared_down; /* of all experts; data NULL where the layer has none */
+  mok_matrix rows;                                                /* x, ids, weights and out of every rank */
+} mok_problem;
+
+/* Makes the instance: tokens[gpus] tokens of each rank. Weights of experts without a route are never made. Polls for
+ * interruption. A file of routes that does not fit, or an instance larger than this machine's memory, is MOK_ERR_IO. */
+MOK_MUST_USE mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens,
+                                         const mok_routing *routing, uint64_t seed, mok_problem *out);
+void mok_problem_deinit(mok_problem *problem); /* accepts a zeroed one */
+
+/* Fills every rank's out and its guard rows with NaN. */
+void mok_problem_poison(mok_problem *problem);
+
+/* Zeroed memory from the system, page-aligned; MOK_ERR_IO says how much was asked for. */
+MOK_MUST_USE mok_status mok_matrix_map(size_t bytes, const char *what, mok_matrix *out);
+void mok_matrix_unmap(mok_matrix *matrix);
+
+#endif
