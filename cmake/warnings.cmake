@@ -5,6 +5,6 @@ target_compile_options(mok_warnings INTERFACE
 # The same input gives the same bytes: no build folder in the binary, no contraction that depends on the CPU.
 target_compile_options(mok_warnings INTERFACE -ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(MOK_SANITIZE)
-  target_compile_options(mok_warnings INTERFACE -fsanitize=${MOK_SANITIZE} -fno-omit-frame-pointer -g)
+  target_compile_options(mok_warnings INTERFACE -fsanitize=${MOK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   target_link_options(mok_warnings INTERFACE -fsanitize=${MOK_SANITIZE})
 endif()
