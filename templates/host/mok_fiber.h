@@ -154,7 +154,6 @@ MOK_HOST_UNCHECKED static void mok_context_make(mok_context *context, char *stac
 #if defined(__x86_64__)
   void **top = (void **)(stack + MOK_STACK_BYTES);
   *--top = NULL; /* entry sees the alignment that a call would have left, and a return address of nobody */
-  *--top = NULL;
   *--top = (void *)entry;
   for (int i = 0; i < 6; ++i) *--top = NULL;
   context->sp = top;
