@@ -1,0 +1,44 @@
+/* Inside of mok_ir and mok_module. Private to ir and passes. */
+#ifndef MOK_IR_IMPL_H
+#define MOK_IR_IMPL_H
+
+#include "ir_ops.h"
+#include "ir_query.h"
+
+struct mok_module {
+  mok_ir *ir;
+  MlirModule module;
+  bool from_user;    /* parsed, so that what is wrong with it is the user's error */
+  mok_module *next;
+};
+
+struct mok_ir {
+  MlirContext context;
+  mok_diag *diag;       /* borrowed */
+  mok_arena *arena;     /* owned; file names of diagnostics and the like */
+  mok_module *modules;  /* owned */
+};
+
+void mok_append_text(MlirStringRef text, void *user); /* MlirStringCallback onto a mok_buf */
+
+mok_module *mok_module_own(mok_ir *ir, MlirModule module, bool from_user);
+void mok_module_set_after(mok_module *module, const char *pass);
+/* mok.plan of `plan`: {model = {..}, topology, workload, schedule, gpu = "H200", plan = {..}}. */
+MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const mok_plan *plan);
+void mok_module_set_plan(mok_module *module, const mok_plan *plan);
+
+/* How an op kind touches memory. */
+typedef enum mok_proxy { MOK_PROXY_NONE, MOK_PROXY_GENERIC, MOK_PROXY_BULK } mok_proxy;
+typedef struct mok_op_facts {
+  const char *name; /* "pull": the op is mok.pull */
+  mok_proxy reads, writes;
+  bool reads_peers, writes_peers; /* of its heap regions, other ranks' copies too */
+  const char *call;               /* primitive, "mok_pull_rows"; NULL: printed by other rules */
+} mok_op_facts;
+/* View of one kernel op of a module, for passes; never NULL. */
+const mok_kernel_view *mok_kernel_view_of(mok_arena *arena, MlirOperation kernel);
+
+extern const mok_op_facts mok_op_table[MOK_IR_NUM_OP_KINDS];
+bool mok_op_kind_of(MlirOperation op, mok_ir_op_kind *kind); /* false: no step of a task */
+
+#endif
