@@ -1,0 +1,92 @@
+/* A CTA's way through a launch: ticket, epoch, workers, exit. */
+#ifndef MOK_LAUNCH_H
+#define MOK_LAUNCH_H
+
+enum { MOK_STAGES = PLAN_GATE_UP_STAGES };
+static_assert(PLAN_DOWN_STAGES == MOK_STAGES, "both products use the same pipeline stages");
+
+MOK_FN unsigned mok_full_barrier(int stage) { return mok_shared_address((int)LAYOUT_BARRIERS_OFFSET + stage * 8); }
+MOK_FN unsigned mok_empty_barrier(int stage) { return mok_shared_address((int)LAYOUT_BARRIERS_OFFSET + (MOK_STAGES + stage) * 8); }
+
+MOK_FN int mok_ctas_per_rank(const mok_args *launch) { return launch->comm_ctas + launch->compute_ctas; }
+
+/* The token count of this launch; a count outside the capacity is recorded by the rank's first CTA and taken as 0. */
+MOK_FN int mok_count_tokens(const mok_cta *c) {
+  const mok_rank_args *args = c->args;
+  const int limit = args->tokens_dev ? args->tokens : PLAN_TOKENS_PER_GPU;
+  const int tokens = args->tokens_dev ? (int)mok_ptx_load_relaxed_sys((const unsigned *)args->tokens_dev) : args->tokens;
+  if (tokens >= 0 && tokens <= mok_min(limit, PLAN_TOKENS_PER_GPU)) return tokens;
+  if (c->cta == 0 && mok_thread() == 0) {
+    unsigned *record = mok_control(args, MOK_LINE_INPUT_ERROR);
+    if (record[MOK_INPUT_BAD_TOKENS]++ == 0) record[MOK_INPUT_TOKENS] = (unsigned)tokens;
+  }
+  return 0;
+}
+
+MOK_FN mok_cta mok_enter(const mok_args *launch) {
+  mok_cta c = {};
+  c.launch = launch;
+  /* Roles follow the order in which CTAs start, not a block-to-SM map. */
+  if (mok_thread() == 0) {
+    *mok_cta_word(MOK_CTA_TICKET) = mok_ptx_fetch_add(mok_control(&launch->ranks[0], MOK_LINE_TICKET), 1);
+    for (int stage = 0; stage < MOK_STAGES; ++stage) {
+      mok_ptx_barrier_init(mok_full_barrier(stage), 32);                 /* lanes of the loading warp */
+      mok_ptx_barrier_init(mok_empty_barrier(stage), MOK_CONSUMERS * 4); /* warps that multiply */
+    }
+  }
+  __syncthreads();
+  const int ticket = mok_uniform((int)*mok_cta_word(MOK_CTA_TICKET));
+  c.ctas = mok_ctas_per_rank(launch);
+  c.args = &launch->ranks[ticket / c.ctas];
+  c.cta = ticket % c.ctas;
+  c.epoch = (unsigned)mok_uniform((int)mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH)));
+  c.tokens = mok_uniform(mok_count_tokens(&c));
+  c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
+  mok_roles(&c, 0, 0);
+
+  /* The last launch has ended, so nobody uses the other set. */
+  unsigned *next = mok_counter_set(&c, c.epoch + 1);
+  for (int i = c.cta * PLAN_THREADS + mok_thread(); i < COUNTER_WORDS; i += c.ctas * PLAN_THREADS) next[i] = 0;
+  c.aborted = __syncthreads_or(mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_ABORT)) != 0) != 0;
+  return c;
+}
+
+MOK_FN void mok_leave(mok_cta *c) {
+  __syncthreads();
+  if (mok_thread() != 0) return;
+  enum { RANK_EXITS = 0, LAUNCH_EXITS = 1 }; /* words of the line; the second one of the launch's first rank only */
+  unsigned *exits = mok_control(c->args, MOK_LINE_EXITS);
+  if (mok_ptx_fetch_add(&exits[RANK_EXITS], 1) == (unsigned)c->ctas - 1) {
+    exits[RANK_EXITS] = 0;
+    *mok_control(c->args, MOK_LINE_GRID_BARRIER) = 0;
+    *mok_control(c->args, MOK_LINE_EPOCH) = c->epoch + 1;
+  }
+  const mok_rank_args *first = &c->launch->ranks[0];
+  unsigned *launch_exits = &mok_control(first, MOK_LINE_EXITS)[LAUNCH_EXITS];
+  if (mok_ptx_fetch_add(launch_exits, 1) == (unsigned)(c->ctas * c->launch->num_ranks_here) - 1) {
+    *launch_exits = 0;
+    *mok_control(first, MOK_LINE_TICKET) = 0;
+  }
+}
+
+/* Each instance gets a copy of the CTA's struct. An aborted CTA starts no worker. */
+template <int first_warp, int warps, int instances, typename worker_function>
+MOK_FN void mok_spawn(mok_cta *c, worker_function worker) {
+  static_assert(first_warp >= 0 && first_warp + warps * instances <= MOK_WARPS, "a CTA has PLAN_THREADS / 32 warps");
+  const int warp = mok_warp() - first_warp;
+  if (warp < 0 || warp >= warps * instances || c->aborted) return;
+  mok_cta mine = *c;
+  mine.instance = warp / warps;
+  mine.instances = instances;
+  mine.first_warp = first_warp + mine.instance * warps;
+  mine.warps = warps;
+  mine.warp = warp % warps;
+  worker(&mine);
+  c->stage = mine.stage;
+  c->parity = mine.parity;
+  c->aborted = mine.aborted;
+}
+
+MOK_FN void mok_join(mok_cta *c) { mok_meet_cta(c); }
+
+#endif

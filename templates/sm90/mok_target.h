@@ -1,0 +1,71 @@
+/* Target sm_90a: the primitives of mok_primitives.h for Hopper.
+ *
+ * A plain version: rows and tiles move by ordinary 16-byte copies and cp.async, products run on mma.sync. Every access to global
+ * memory is in the generic proxy, so an edge is a release and an acquire whatever its kind; the kinds matter once bulk copies
+ * do the moving. Files from low to high: ptx.h one instruction per function; sync.h waits, signals, barriers, faults;
+ * launch.h entry, exit, workers; route.h tables; move.h rows; product.h tiles; reduce.h.
+ *
+ * NVRTC has no standard headers: nothing here includes one.
+ */
+#ifndef MOK_TARGET_H
+#define MOK_TARGET_H
+
+#include "mok_plan.h"
+#include "mok_layout.h"
+#include "mok_args.h"
+#include "mok_primitives.h"
+
+#define MOK_FN __device__ __forceinline__
+/* Inlined into the kernel: a real call would put mok_cta and the accumulators into a stack frame. */
+#define MOK_WORKER __device__ __forceinline__
+#define MOK_KERNEL extern "C" __global__ __launch_bounds__(PLAN_THREADS, 1)
+#define MOK_GRID_CONSTANT __grid_constant__
+
+enum { MOK_WARPS = PLAN_THREADS / 32, MOK_CONSUMERS = PLAN_THREADS / 128 - 1 }; /* warpgroup 0 loads, the others multiply */
+static_assert(PLAN_THREADS % 128 == 0 && MOK_CONSUMERS >= 1, "a CTA is one loading and at least one multiplying warpgroup");
+static_assert(MOK_WARPS <= 15, "each worker instance has a named barrier of its own, 1 + its first warp");
+
+typedef struct mok_bf16 {
+  unsigned short bits;
+} mok_bf16;
+
+typedef struct mok_cta {
+  MOK_CTA_MEMBERS
+  int first_warp, warps;  /* of this worker instance */
+  int warp;               /* this warp's number in the instance */
+  unsigned barriers;      /* grid barriers passed in this launch */
+  int stage;              /* next pipeline stage of this worker */
+  unsigned parity;        /* of the lap that `stage` is in */
+  bool aborted;           /* waits return at once, nothing is written; tasks still run out, so that workers stay in step */
+} mok_cta;
+
+#include "ptx.h"
+
+MOK_FN float mok_exp(float x) { return expf(x); }
+MOK_FN float mok_erf(float x) { return erff(x); }
+MOK_FN float mok_to_float(mok_bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+MOK_FN mok_bf16 mok_to_bf16(float x) {
+  const mok_bf16 rounded = {mok_ptx_bf16(x)};
+  return rounded;
+}
+
+#include "mok_common.h"
+
+/* Shared memory of the CTA, by the offsets of mok_layout.h. */
+extern __shared__ unsigned char mok_shared_memory[];
+MOK_FN unsigned mok_shared_address(int offset) { return mok_ptx_shared_address(mok_shared_memory) + (unsigned)offset; }
+/* Scratch of the route phase: the pipeline is idle then. */
+MOK_FN int *mok_scratch() { return (int *)(mok_shared_memory + LAYOUT_PIPELINE_OFFSET); }
+enum { MOK_SCRATCH_WORDS = (int)(LAYOUT_PIPELINE_BYTES / 4) };
+/* Words of region `cta`. */
+enum { MOK_CTA_TICKET, MOK_CTA_BAD_IDS, MOK_CTA_BAD_ROUTE };
+MOK_FN unsigned *mok_cta_word(int word) { return (unsigned *)(mok_shared_memory + LAYOUT_CTA_OFFSET) + word; }
+
+#include "sync.h"
+#include "launch.h"
+#include "route.h"
+#include "move.h"
+#include "product.h"
+#include "reduce.h"
+
+#endif

@@ -1,0 +1,149 @@
+/* Waiting and signalling: between workers of a CTA, CTAs of a rank, and ranks; and how a wait that never ends is given up.
+ *
+ * A wait that expires writes its record, sets the rank's abort word and goes on without waiting. Everybody else sees the word at
+ * the next wait. Inside a phase an aborted worker runs its tasks out without touching memory, so that workers that hand stages
+ * to each other stay in step; at the next barrier the whole CTA learns of it and later workers are not started.
+ */
+#ifndef MOK_SYNC_H
+#define MOK_SYNC_H
+
+#define MOK_LOCAL_LIMIT_NS 10000000000ull  /* waits inside a rank */
+#define MOK_PEER_LIMIT_NS 600000000000ull /* waits for other ranks, which may start much later */
+
+enum { MOK_WAIT_IS_COUNTER = 1, MOK_WAIT_IS_GRID_BARRIER = 2, MOK_WAIT_IS_RANK_BARRIER = 3 };
+
+/* Words of a flag line: the epoch, and the reason of a rank that will not arrive. */
+enum { MOK_FLAG_EPOCH = 0, MOK_FLAG_POISON = 1 };
+
+MOK_FN int mok_thread() { return (int)threadIdx.x; }
+MOK_FN int mok_lane() { return mok_ptx_lane(); }
+/* The same value in every lane, as lane 0 has it: ptxas then knows, and keeps it in a register of the warp, not of each thread. */
+MOK_FN int mok_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
+MOK_FN int mok_warp() { return mok_uniform((int)threadIdx.x / 32); }
+
+/* The threads of one worker instance meet; what each wrote before is visible to all after. True if `any` is true for one of them. */
+MOK_FN bool mok_meet(const mok_cta *c, bool any) {
+  if (c->warps != 1) return mok_ptx_barrier_or(1 + c->first_warp, c->warps * 32, any);
+  const bool result = __any_sync(0xffffffffu, any) != 0;
+  __syncwarp();
+  return result;
+}
+MOK_FN int mok_instance_thread(const mok_cta *c) { return mok_thread() - c->first_warp * 32; }
+MOK_FN bool mok_is_leader(const mok_cta *c) { return mok_instance_thread(c) == 0; }
+
+/* What one thread waits for, as it is reported when the wait expires. */
+typedef struct mok_waiting {
+  int kind, number, index; /* number: counter or barrier; index: in the counter, or the peer */
+  unsigned expected;
+} mok_waiting;
+
+MOK_FN void mok_report_wait(const mok_cta *c, const mok_waiting &what, unsigned seen) {
+  unsigned *record = mok_control(c->args, MOK_LINE_WAIT_ERROR);
+  if (mok_ptx_compare_swap(&record[MOK_WAIT_KIND], 0, (unsigned)what.kind) == 0) {
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_RANK], (unsigned)c->args->rank);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_ROLE], (unsigned)c->role);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_INSTANCE], (unsigned)c->instance);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_CTA], (unsigned)c->cta);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_COUNTER], (unsigned)what.number);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_INDEX], (unsigned)what.index);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_EXPECTED], what.expected);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_SEEN], seen);
+  }
+  mok_ptx_store_release_sys(mok_control(c->args, MOK_LINE_ABORT), (unsigned)what.kind);
+}
+
+/* Back-off of one polling thread. False: give up, the rank is aborted or the limit has passed (then reported). */
+typedef struct mok_patience {
+  unsigned long long start;
+  unsigned polls;
+} mok_patience;
+
+MOK_FN bool mok_keep_waiting(const mok_cta *c, mok_patience &patience, const mok_waiting &what, unsigned seen,
+                             unsigned long long limit_ns) {
+  patience.polls++;
+  if (patience.polls < 16) return true; /* the usual wait is shorter than a sleep */
+  if (patience.polls == 16) patience.start = mok_ptx_time();
+  mok_ptx_sleep(patience.polls < 256 ? 64 : 512);
+  if (mok_ptx_load_relaxed_sys(mok_control(c->args, MOK_LINE_ABORT)) != 0) return false;
+  if (mok_ptx_time() - patience.start < limit_ns) return true;
+  mok_report_wait(c, what, seen);
+  return false;
+}
+
+/* One thread waits until a word of this rank has counted up to `what.expected`. */
+MOK_FN bool mok_poll(const mok_cta *c, const unsigned *word, const mok_waiting &what) {
+  mok_patience patience = {0, 0};
+  for (;;) {
+    const unsigned seen = mok_ptx_load_acquire_gpu(word);
+    if ((int)(seen - what.expected) >= 0) return true;
+    if (!mok_keep_waiting(c, patience, what, seen, MOK_LOCAL_LIMIT_NS)) return false;
+  }
+}
+
+MOK_FN void mok_wait(mok_cta *c, int counter, int index, int target, mok_edge edge) {
+  (void)edge; /* generic proxy on both sides */
+  bool gave_up = c->aborted;
+  if (mok_is_leader(c) && !gave_up) {
+    const mok_waiting what = {MOK_WAIT_IS_COUNTER, counter, index, (unsigned)target};
+    gave_up = !mok_poll(c, mok_counter_set(c, c->epoch) + counter + index, what);
+  }
+  c->aborted = mok_meet(c, gave_up); /* the leader's acquire reaches the others through the barrier */
+}
+
+MOK_FN void mok_signal(mok_cta *c, int counter, int index, mok_edge edge) {
+  (void)edge;
+  mok_meet(c, false);
+  if (mok_is_leader(c) && !c->aborted) mok_ptx_add_release_gpu(mok_counter_set(c, c->epoch) + counter + index, 1);
+}
+
+/* The whole CTA meets, and learns whether any of its threads has given up. */
+MOK_FN void mok_meet_cta(mok_cta *c) { c->aborted = __syncthreads_or(c->aborted) != 0; }
+
+MOK_FN void mok_grid_barrier(mok_cta *c) {
+  __syncthreads();
+  c->barriers++;
+  if (mok_thread() == 0) {
+    unsigned *arrivals = mok_control(c->args, MOK_LINE_GRID_BARRIER);
+    const mok_waiting what = {MOK_WAIT_IS_GRID_BARRIER, (int)c->barriers, 0, c->barriers * (unsigned)c->ctas};
+    mok_ptx_add_release_gpu(arrivals, 1);
+    if (!c->aborted) c->aborted = !mok_poll(c, arrivals, what);
+  }
+  mok_meet_cta(c);
+}
+
+/* One thread waits for one peer. The flag is a launch number, so a peer that is ahead counts as arrived. */
+MOK_FN bool mok_poll_peer(const mok_cta *c, int barrier, int peer) {
+  const unsigned *flag = (const unsigned *)mok_heap(c, c->args->rank, LAYOUT_FLAGS_OFFSET) +
+                         (mok_index)(barrier * PLAN_GPUS + peer) * MOK_LINE_WORDS;
+  const mok_waiting what = {MOK_WAIT_IS_RANK_BARRIER, barrier, peer, c->epoch + 1};
+  mok_patience patience = {0, 0};
+  for (;;) {
+    const unsigned seen = mok_ptx_load_acquire_sys(&flag[MOK_FLAG_EPOCH]);
+    if ((int)(seen - what.expected) >= 0) return true;
+    if (mok_ptx_load_relaxed_sys(&flag[MOK_FLAG_POISON]) != 0) {
+      mok_report_wait(c, what, seen);
+      return false;
+    }
+    if (!mok_keep_waiting(c, patience, what, seen, MOK_PEER_LIMIT_NS)) return false;
+  }
+}
+
+MOK_FN void mok_rank_barrier(mok_cta *c, int barrier) {
+  const bool with_peers = PLAN_GPUS > 1 && c->launch->phases == MOK_PHASE_ALL;
+  if (with_peers) mok_ptx_fence_sys(); /* every thread: its stores to peers, before its CTA arrives */
+  mok_grid_barrier(c);
+  if (!with_peers) return;
+  if (c->cta == 0 && mok_thread() < PLAN_GPUS) {
+    unsigned *flag = (unsigned *)mok_heap(c, mok_thread(), LAYOUT_FLAGS_OFFSET) +
+                     (mok_index)(barrier * PLAN_GPUS + c->args->rank) * MOK_LINE_WORDS;
+    if (c->aborted)
+      mok_ptx_store_relaxed_sys(&flag[MOK_FLAG_POISON], 1);
+    else
+      mok_ptx_store_release_sys(&flag[MOK_FLAG_EPOCH], c->epoch + 1);
+  }
+  /* Every CTA reads all flags itself: that is the grid barrier on this side too. */
+  if (mok_thread() < PLAN_GPUS && !c->aborted) c->aborted = !mok_poll_peer(c, barrier, mok_thread());
+  mok_meet_cta(c);
+}
+
+#endif
