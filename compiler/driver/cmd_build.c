@@ -33,6 +33,13 @@ static mok_status emit(mok_session *session, mok_work *work, const mok_emit_choi
   work->want_ptx = choice->what == MOK_EMIT_PTX;
   if (choice->what == MOK_EMIT_CUBIN && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
     return MOK_ERROR(MOK_ERR_USAGE, "--emit=cubin is binary: give -o FILE or redirect stdout");
+  /* Whether there is PTX is known once the target is; better before a compiler runs than after. */
+  if (choice->stage == MOK_STAGE_COMPILE) {
+    MOK_TRY(mok_stages_run(session, work, MOK_STAGE_EMIT));
+    if (work->target->native)
+      return MOK_ERROR(MOK_ERR_USAGE, "--emit=%s: target %s has neither PTX nor cubin; its package holds kernel.host.so",
+                       session->options.emit.text, work->target->name);
+  }
   MOK_TRY(mok_stages_run(session, work, choice->stage));
   mok_buf text = mok_buf_make(session->arena);
   switch (choice->what) {
