@@ -61,7 +61,7 @@ struct mok_fiber {
   mok_host_wait_record wait;
   mok_host_cta *cta;
   void (*worker)(mok_cta *); /* NULL: the CTA's entry */
-  mok_cta *c;                /* of a worker: its copy; of an entry: set by mok_enter */
+  mok_cta *c;                /* of a worker: its own copy */
   int first_warp;
   unsigned sleep;            /* of 256 rounds in which it could run, how many it is passed over */
   float *scratch;            /* accumulator and unpacked operands; grows */
@@ -207,8 +207,10 @@ MOK_HOST_UNCHECKED static void mok_raise(unsigned *word) {
 MOK_HOST_UNCHECKED static float *mok_scratch(size_t floats) {
   mok_fiber *f = mok_host->current;
   if (f->scratch_floats < floats) {
+    MOK_HOST_UNSEEN_BEGIN();
     free(f->scratch);
     f->scratch = (float *)malloc(floats * sizeof *f->scratch);
+    MOK_HOST_UNSEEN_END();
     if (f->scratch == NULL) abort(); /* a few hundred KB: the process is beyond help */
     f->scratch_floats = floats;
   }
@@ -218,8 +220,9 @@ MOK_HOST_UNCHECKED static float *mok_scratch(size_t floats) {
 static void mok_entry_main(void);
 static void mok_worker_main(void);
 
-/* A new fiber, ready. NULL: out of memory, recorded. */
-MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *)) {
+/* A new fiber, ready; a worker with its own copy of *c. NULL: out of memory, recorded. */
+MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *), const mok_cta *c) {
+  MOK_HOST_UNSEEN_BEGIN();
   if (e->fiber_count == e->fiber_capacity) {
     const size_t capacity = e->fiber_capacity ? 2 * e->fiber_capacity : 256;
     mok_fiber **fibers = (mok_fiber **)realloc(e->fibers, capacity * sizeof *fibers);
@@ -229,8 +232,11 @@ MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_ct
     }
   }
   mok_fiber *f = e->fiber_count < e->fiber_capacity ? (mok_fiber *)calloc(1, sizeof *f) : NULL;
-  char *stack = f ? mok_stack_take(&e->stacks) : NULL;
+  mok_cta *copy = f ? (mok_cta *)malloc(sizeof *copy) : NULL;
+  char *stack = copy ? mok_stack_take(&e->stacks) : NULL;
+  MOK_HOST_UNSEEN_END();
   if (stack == NULL) {
+    free(copy);
     free(f);
     mok_fail(e, MOK_HOST_FAULT, "out of memory after %zu fibers", e->fiber_count);
     return NULL;
@@ -238,6 +244,8 @@ MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_ct
   mok_context_make(&f->context, stack, worker ? mok_worker_main : mok_entry_main);
   f->cta = cta;
   f->worker = worker;
+  f->c = copy;
+  if (c) *copy = *c;
   const unsigned pace = e->random_order ? (unsigned)(mok_random(e) & 7) : 0;
   f->sleep = pace < 4 ? 0 : 256 - (256 >> (pace - 3)); /* half of them never, the others 1/2 to 15/16 of their rounds */
   e->fibers[e->fiber_count++] = f;
@@ -246,13 +254,15 @@ MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_ct
 }
 
 MOK_HOST_UNCHECKED static void mok_fiber_free(mok_engine *e, mok_fiber *f) {
+  MOK_HOST_UNSEEN_BEGIN();
 #if defined(MOK_HOST_TSAN)
   __tsan_destroy_fiber(f->context.tsan_fiber);
 #endif
   mok_stack_give(&e->stacks, f->context.stack);
   free(f->scratch);
-  if (f->worker) free(f->c);
+  free(f->c);
   free(f);
+  MOK_HOST_UNSEEN_END();
 }
 
 /* Runs until every fiber has ended, or none can go on, or one failed. */

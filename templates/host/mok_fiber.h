@@ -36,10 +36,16 @@ extern "C" void __tsan_destroy_fiber(void *fiber);
 extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 extern "C" void __tsan_read_range(void *address, unsigned long size);
 extern "C" void __tsan_write_range(void *address, unsigned long size);
+extern "C" void __tsan_ignore_thread_begin(void);
+extern "C" void __tsan_ignore_thread_end(void);
 /* The engine's own records and the inner loops are not the protocol under test; the loops announce their ranges instead. */
 #define MOK_HOST_UNCHECKED __attribute__((no_sanitize("thread")))
+#define MOK_HOST_UNSEEN_BEGIN() __tsan_ignore_thread_begin() /* around library calls, which are checked by themselves */
+#define MOK_HOST_UNSEEN_END() __tsan_ignore_thread_end()
 #else
 #define MOK_HOST_UNCHECKED
+#define MOK_HOST_UNSEEN_BEGIN() ((void)0)
+#define MOK_HOST_UNSEEN_END() ((void)0)
 #endif
 
 enum {

@@ -8,7 +8,7 @@ const mok_host_about_t mok_host_about = {
     MOK_HOST_ABI, MOK_ARGS_ABI, LAYOUT_HEAP_BYTES, LAYOUT_LOCAL_BYTES, LAYOUT_SHARED_BYTES, PLAN_GPUS, PLAN_TOKENS_PER_GPU,
     PLAN_GRID, PLAN_SMS_COMM, PLAN_SMS_COMPUTE, PLAN_NAME, PLAN_DIGEST};
 
-static void mok_entry_main(void) {
+MOK_HOST_UNCHECKED static void mok_entry_main(void) {
   mok_engine *e = mok_host;
   mok_fiber *f = e->current;
   mok_context_arrived(&f->context, &e->thread);
@@ -19,7 +19,7 @@ static void mok_entry_main(void) {
   mok_to_scheduler(f, true);
 }
 
-static void mok_worker_main(void) {
+MOK_HOST_UNCHECKED static void mok_worker_main(void) {
   mok_engine *e = mok_host;
   mok_fiber *f = e->current;
   mok_context_arrived(&f->context, &e->thread);
@@ -87,7 +87,7 @@ static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
 #if defined(MOK_HOST_TSAN)
   e->thread.tsan_fiber = __tsan_get_current_fiber();
 #endif
-  for (int i = 0; i < ctas && e->result == MOK_HOST_OK; ++i) (void)mok_fiber_create(e, &e->ctas[i], NULL);
+  for (int i = 0; i < ctas && e->result == MOK_HOST_OK; ++i) (void)mok_fiber_create(e, &e->ctas[i], NULL, NULL);
   mok_release_store(&e->launched, 1);
   mok_schedule(e);
   (void)mok_acquire(&e->launched);

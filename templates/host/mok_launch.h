@@ -57,16 +57,10 @@ MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
   static_assert(first_warp >= 0 && warps > 0 && instances > 0, "a worker has warps");
   static_assert(first_warp + warps * instances <= PLAN_THREADS / 32, "the CTA has these warps");
   for (int i = 0; i < instances; ++i) {
-    mok_fiber *f = mok_fiber_create(mok_host, c->host, worker);
-    mok_cta *copy = f ? (mok_cta *)malloc(sizeof *copy) : NULL;
-    if (copy == NULL) {
-      mok_fail(mok_host, MOK_HOST_FAULT, "out of memory for a worker");
-      return;
-    }
-    *copy = *c;
-    copy->instance = i;
-    copy->instances = instances;
-    f->c = copy;
+    c->instance = i;
+    c->instances = instances;
+    mok_fiber *f = mok_fiber_create(mok_host, c->host, worker, c);
+    if (f == NULL) return;
     f->first_warp = first_warp + i * warps;
     (void)mok_release_add(&c->host->started);
   }

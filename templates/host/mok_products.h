@@ -7,11 +7,13 @@ MOK_FN float activate(float gate, float up); /* kernel.cu */
 
 enum { MOK_POISON_BYTE = 0x7F, MOK_MAX_STAGES = 16 };
 
-MOK_FN char *mok_shared(mok_cta *c) {
+MOK_HOST_UNCHECKED MOK_FN char *mok_shared(mok_cta *c) {
   if (c->host->shared == NULL) {
+    MOK_HOST_UNSEEN_BEGIN();
     c->host->shared = (char *)malloc(LAYOUT_SHARED_BYTES);
     if (c->host->shared == NULL) abort(); /* at most a quarter of a MB: the process is beyond help */
     memset(c->host->shared, MOK_POISON_BYTE, LAYOUT_SHARED_BYTES);
+    MOK_HOST_UNSEEN_END();
   }
   return c->host->shared;
 }
