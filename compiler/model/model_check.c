@@ -37,8 +37,11 @@ static void check_multiple(const mok_model *m, mok_diag *diag, mok_field_id fiel
     snprintf(hint, sizeof hint, "the nearest legal value is %" PRId64, above);
   }
   mok_diag_report(diag, MOK_SEVERITY_ERROR, m->loc[field], hint,
-                  "model.%s is %" PRId64 ", which is no multiple of %" PRId64 " (dtype %s)", mok_fields[field].name, value, granule,
-                  m->dtype == MOK_BF16 ? "bf16" : m->dtype == MOK_FP8_BLOCK128 ? "fp8_block128" : "mxfp8");
+                  "model.%s is %" PRId64 ", which is no multiple of %" PRId64 " (dtype %s)", mok_fields[field].name, value,
+                  granule,
+                  m->dtype == MOK_BF16           ? "bf16"
+                  : m->dtype == MOK_FP8_BLOCK128 ? "fp8_block128"
+                                                 : "mxfp8");
 }
 
 static void check_shared(const mok_model *m, mok_diag *diag) {

@@ -172,10 +172,14 @@ static void put_cell(mok_buf *out, const char *text) {
 }
 
 static void put_type(mok_buf *out, const mok_field_info *field) {
-  static const char *const types[] = {[MOK_K_STRING] = "string",       [MOK_K_INT] = "integer",
-                                      [MOK_K_NUMBER] = "number",       [MOK_K_WORD] = "word",
-                                      [MOK_K_WORDS] = "list of words", [MOK_K_GPU] = "string or table",
-                                      [MOK_K_AUTO_INT] = "integer or \"auto\"", [MOK_K_AUTO_WORD] = "word or \"auto\""};
+  static const char *const types[] = {[MOK_K_STRING] = "string",
+                                      [MOK_K_INT] = "integer",
+                                      [MOK_K_NUMBER] = "number",
+                                      [MOK_K_WORD] = "word",
+                                      [MOK_K_WORDS] = "list of words",
+                                      [MOK_K_GPU] = "string or table",
+                                      [MOK_K_AUTO_INT] = "integer or \"auto\"",
+                                      [MOK_K_AUTO_WORD] = "word or \"auto\""};
   mok_buf_puts(out, types[field->kind]);
 }
 
