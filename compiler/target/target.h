@@ -10,7 +10,8 @@
 #include "../../runtime/base/status.h"
 
 /* GB/s per direction as a function of bytes per piece, issuing warps per SM and SMs: measured points, sorted by these three,
- * interpolated linearly between them; proportional below the smallest point, flat above the largest, never above `limit_gbs`. */
+ * interpolated linearly between them; proportional below the smallest point, linear in SMs beyond the last, flat in issuers and
+ * bytes beyond theirs, never above `limit_gbs`. */
 typedef struct mok_wire_point {
   int64_t piece_bytes;
   int issuers;
