@@ -30,8 +30,7 @@ static mok_reference_layer layer_with(mok_reference_activation activation, uint1
       up[(e * I + i) * H + i] = u;
       down[(e * H + i) * I + i] = ONE;
     }
-  return (mok_reference_layer){
-      .hidden = H, .experts = E, .top_k = K, .activation = activation, .routed = {gate, up, down, I}};
+  return (mok_reference_layer){.hidden = H, .experts = E, .top_k = K, .activation = activation, .routed = {gate, up, down, I}};
 }
 
 static void run(const mok_reference_layer *layer, uint16_t x, int32_t id0, int32_t id1, float w0, float w1) {
@@ -169,9 +168,9 @@ END_TEST
 
 START_TEST(bf16_rounding) {
   ck_assert_uint_eq(mok_random_bf16(1.0f), ONE);
-  ck_assert_uint_eq(mok_random_bf16(1.00390625f), 0x3f80);  /* tie, down to even */
-  ck_assert_uint_eq(mok_random_bf16(1.01171875f), 0x3f82);  /* tie, up to even */
-  ck_assert_uint_eq(mok_random_bf16(1.003907f), 0x3f81);    /* above the tie */
+  ck_assert_uint_eq(mok_random_bf16(1.00390625f), 0x3f80); /* tie, down to even */
+  ck_assert_uint_eq(mok_random_bf16(1.01171875f), 0x3f82); /* tie, up to even */
+  ck_assert_uint_eq(mok_random_bf16(1.003907f), 0x3f81);   /* above the tie */
   ck_assert_uint_eq(mok_random_bf16(-1.0f), MINUS_ONE);
   ck_assert_uint_eq(mok_random_bf16(0.0f), ZERO);
 }

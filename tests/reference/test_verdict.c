@@ -38,8 +38,15 @@ static void make(const char *routing_text, double mask, int64_t sample) {
 
 static void set_up(void) {
   arena = mok_arena_create();
-  model = (mok_model){.name = "m", .hidden = 32, .intermediate = 24, .experts = 6, .top_k = 3, .shared_experts = 1,
-                      .shared_intermediate = 40, .gpus = 2, .tokens_per_gpu = 64};
+  model = (mok_model){.name = "m",
+                      .hidden = 32,
+                      .intermediate = 24,
+                      .experts = 6,
+                      .top_k = 3,
+                      .shared_experts = 1,
+                      .shared_intermediate = 40,
+                      .gpus = 2,
+                      .tokens_per_gpu = 64};
   make("uniform", 0, 0);
 }
 
@@ -107,7 +114,8 @@ START_TEST(two_tokens_exchanged) {
 END_TEST
 
 START_TEST(a_little_everywhere) {
-  for (int64_t i = 0; i < problem.ranks[0].tokens * model.hidden; ++i) problem.ranks[0].out[i] += 2; /* two bf16 steps, about 1 % */
+  for (int64_t i = 0; i < problem.ranks[0].tokens * model.hidden; ++i)
+    problem.ranks[0].out[i] += 2; /* two bf16 steps, about 1 % */
   assert_found("relative L2 error");
 }
 END_TEST
@@ -175,7 +183,8 @@ END_TEST
 
 START_TEST(routing_text) {
   mok_routing routing;
-  static const char *const wrong[] = {"", "unifrom", "zipf", "zipf:", "zipf:x", "zipf:-1", "hot:6", "hot:-1", "hot:", "file:", "dup:1"};
+  static const char *const wrong[] = {"",      "unifrom", "zipf", "zipf:", "zipf:x", "zipf:-1",
+                                      "hot:6", "hot:-1",  "hot:", "file:", "dup:1"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
     mok_assert_error(mok_routing_parse(&model, wrong[i], &routing), MOK_ERR_USAGE, "--routing");
 }
