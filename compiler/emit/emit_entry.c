@@ -1,0 +1,68 @@
+/* kernel.cu: the entry, phase by phase. Roles between two barriers run at once. */
+#include <string.h>
+
+#include "emit_impl.h"
+
+static void put_spawns(mok_emission *e, const mok_ir_role *role) {
+  for (size_t i = 0; i < role->worker_count; ++i) {
+    const mok_ir_worker *worker = &role->workers[i];
+    mok_w_line(e->w, "mok_spawn<%s, %s, %s>(c, %s);", worker->first_warp.text, worker->warps.text, worker->instances.text,
+               mok_w_name(e->w, worker->function));
+  }
+}
+
+static void put_role_switch(mok_emission *e, const mok_ir_item *items, size_t count) {
+  if (count != 2 || !items[0].role->enumerator || !items[1].role->enumerator) {
+    mok_emit_fail(e, items[0].role->loc, "roles that do not split the CTAs in two");
+    return;
+  }
+  mok_w_line(e->w, "mok_roles(c, args.%s, args.%s);", mok_w_name(e->w, items[0].role->argument), mok_w_name(e->w, items[1].role->argument));
+  mok_w_open(e->w, "switch (c->role)");
+  for (size_t i = 0; i < count; ++i) {
+    mok_w_label(e->w, "case %s:", mok_w_name(e->w, items[i].role->enumerator));
+    put_spawns(e, items[i].role);
+    mok_w_line(e->w, "break;");
+  }
+  mok_w_close(e->w, "");
+}
+
+static bool over_rows(const mok_ir_phase *phase) { return phase->per_minibatch_count > 0; }
+
+static void put_phase(mok_emission *e, const mok_ir_phase *phase) {
+  mok_w_open(e->w, "if (mok_phase(c, %s))", mok_w_name(e->w, phase->constant));
+  if (over_rows(phase)) mok_w_line(e->w, "mok_read_routing(c);");
+  bool split = true; /* what mok_roles last said; at first it must say something */
+  for (size_t i = 0; i < phase->item_count;) {
+    const mok_ir_barrier *barrier = phase->items[i].barrier;
+    if (barrier) {
+      if (barrier->rank) mok_w_line(e->w, "mok_rank_barrier(c, %s);", mok_w_name(e->w, barrier->constant));
+      else mok_w_line(e->w, "mok_grid_barrier(c);");
+      ++i;
+      continue;
+    }
+    size_t count = 0;
+    while (i + count < phase->item_count && phase->items[i + count].role) ++count;
+    if (count == 1 && !phase->items[i].role->enumerator) {
+      if (split) mok_w_line(e->w, "mok_roles(c, 0, 0);");
+      put_spawns(e, phase->items[i].role);
+      split = false;
+    } else {
+      put_role_switch(e, &phase->items[i], count);
+      split = true;
+    }
+    mok_w_line(e->w, "mok_join(c);");
+    i += count;
+  }
+  mok_w_close(e->w, "");
+}
+
+void mok_emit_entry(mok_emission *e) {
+  mok_w_blank(e->w);
+  mok_w_open(e->w, "MOK_KERNEL void %s(const MOK_GRID_CONSTANT mok_args args)", mok_w_name(e->w, e->view->function));
+  mok_w_line(e->w, "mok_cta cta = mok_enter(&args);");
+  mok_w_line(e->w, "mok_cta *c = &cta;");
+  mok_w_blank(e->w);
+  for (size_t i = 0; i < e->view->phase_count; ++i) put_phase(e, &e->view->phases[i]);
+  mok_w_line(e->w, "mok_leave(c);");
+  mok_w_close(e->w, "");
+}

@@ -1,0 +1,112 @@
+/* kernel.cu: which task has which index. One function per distinct list of tasks; its worker strides through the indices. */
+#include <string.h>
+
+#include "emit_impl.h"
+
+bool mok_worker_loops(const mok_ir_worker *worker) { return worker->task_count > 0 && worker->tasks[0].order >= 0; }
+
+static bool same_tasks(const mok_ir_worker *a, const mok_ir_worker *b) {
+  if (a->task_count != b->task_count || !mok_worker_loops(b)) return false;
+  for (size_t i = 0; i < a->task_count; ++i)
+    if (strcmp(a->tasks[i].name, b->tasks[i].name) != 0) return false;
+  return true;
+}
+
+/* The first worker of the role with these tasks stands for all of them. */
+static const mok_ir_worker *representative(const mok_ir_role *role, const mok_ir_worker *worker) {
+  for (size_t i = 0; i < role->worker_count; ++i)
+    if (same_tasks(worker, &role->workers[i])) return &role->workers[i];
+  return worker;
+}
+
+const char *mok_task_order_name(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
+  bool shared = true;
+  for (size_t i = 0; i < role->worker_count; ++i) shared = shared && same_tasks(worker, &role->workers[i]);
+  const char *stem = shared ? role->name : representative(role, worker)->function;
+  return mok_w_name(e->w, mok_w_format(e->w, "%s_task", stem));
+}
+
+static bool over_tokens(const mok_ir_task *task) { return task->space == MOK_IR_TOKEN_BLOCK_COLUMN; }
+
+/* The call that makes task number i of `blocks` blocks, starting with block `first` ("": 0). */
+static const char *task_call(mok_emission *e, const mok_ir_task *task, const char *blocks, const char *first, const char *minibatch) {
+  const char *extent = mok_w_name(e->w, task->extent->constant);
+  const char *block = task->blocks_inner ? mok_w_format(e->w, "i %% %s", blocks) : mok_w_format(e->w, "i / %s", extent);
+  const char *second = task->blocks_inner ? mok_w_format(e->w, "i / %s", blocks) : mok_w_format(e->w, "i %% %s", extent);
+  const char *name = mok_w_name(e->w, task->enumerator);
+  if (over_tokens(task)) return mok_w_format(e->w, "mok_token_task(c, %s, (int)(%s), (int)(%s))", name, block, second);
+  return mok_w_format(e->w, "mok_row_task(c, %s, %s, (int)(%s%s%s), (int)(%s))", name, minibatch, first, *first ? " + " : "", block,
+                      second);
+}
+
+static void put_once(mok_emission *e, const mok_ir_task *task) {
+  const char *blocks = over_tokens(task) ? "c->token_blocks" : "c->row_blocks", *name = mok_w_name(e->w, task->name);
+  mok_w_line(e->w, "const mok_index %s = (mok_index)%s * %s;", name, blocks, mok_w_name(e->w, task->extent->constant));
+  mok_w_line(e->w, "if (i < %s) return %s;", name, task_call(e, task, blocks, "", "0"));
+  mok_w_line(e->w, "i -= %s;", name);
+}
+
+/* One kind of task that goes block by block: no need to know where a minibatch ends. */
+static void put_blocks_in_turn(mok_emission *e, const mok_ir_task *task) {
+  const char *extent = mok_w_name(e->w, task->extent->constant);
+  mok_w_line(e->w, "const mok_index row_block = i / %s;", extent);
+  mok_w_line(e->w, "if (row_block >= c->row_blocks) return mok_no_task();");
+  mok_w_line(e->w, "return mok_row_task(c, %s, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i %% %s));",
+             mok_w_name(e->w, task->enumerator), extent);
+}
+
+static void put_minibatches(mok_emission *e, const mok_ir_task *tasks, size_t count) {
+  mok_writer *w = e->w;
+  const char *sum = "";
+  for (size_t i = 0; i < count; ++i) sum = mok_w_format(w, "%s%s%s", sum, i ? " + " : "", mok_w_name(w, tasks[i].extent->constant));
+  mok_w_line(w, "const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (%s);", sum);
+  mok_w_line(w, "const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;");
+  mok_w_line(w, "if (first >= c->row_blocks) return mok_no_task();");
+  mok_w_line(w, "const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */");
+  mok_w_line(w, "i -= minibatch * per_minibatch;");
+  for (size_t i = 0; i < count; ++i) {
+    const char *name = mok_w_name(w, tasks[i].name);
+    mok_w_line(w, "const mok_index %s = (mok_index)blocks * %s;", name, mok_w_name(w, tasks[i].extent->constant));
+    mok_w_line(w, "if (i < %s) return %s;", name, task_call(e, &tasks[i], "blocks", "first", "(int)minibatch"));
+    if (i + 1 < count) mok_w_line(w, "i -= %s;", name);
+  }
+  mok_w_line(w, "return mok_no_task();");
+}
+
+static bool has_extent(const mok_kernel_view *view, const char *constant) {
+  for (size_t i = 0; i < view->extent_count; ++i)
+    if (view->extents[i].constant && strcmp(view->extents[i].constant, constant) == 0) return true;
+  return false;
+}
+
+static void put_order_of(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
+  if (!mok_worker_loops(worker) || representative(role, worker) != worker) return;
+  const char *names = "";
+  size_t once = 0;
+  for (size_t i = 0; i < worker->task_count; ++i) {
+    const mok_ir_task *task = &worker->tasks[i];
+    names = mok_w_format(e->w, "%s%s%s", names, i ? ", " : "", task->name);
+    if (!task->extent || task->order < 0 || (i > 0 && task->order <= worker->tasks[i - 1].order)) {
+      mok_emit_fail(e, task->loc, "a worker whose tasks are out of order");
+      return;
+    }
+    if (!task->per_minibatch) ++once;
+  }
+  const size_t rest = worker->task_count - once;
+  const mok_ir_task *per_minibatch = worker->tasks + once;
+  if (rest && !has_extent(e->view, "MINIBATCH_BLOCKS")) {
+    mok_emit_fail(e, worker->loc, "minibatches of unknown size");
+    return;
+  }
+  mok_w_blank(e->w);
+  mok_w_heading(e->w, (mok_loc){0}, "Task i of those that role %s shares: %s.", role->name, names);
+  mok_w_open(e->w, "MOK_FN mok_task %s(const mok_cta *c, mok_index i)", mok_task_order_name(e, role, worker));
+  for (size_t i = 0; i < once; ++i) put_once(e, &worker->tasks[i]);
+  if (once && rest) mok_w_blank(e->w);
+  if (rest == 1 && !per_minibatch->blocks_inner) put_blocks_in_turn(e, per_minibatch);
+  else if (rest) put_minibatches(e, per_minibatch, rest);
+  else mok_w_line(e->w, "return mok_no_task();");
+  mok_w_close(e->w, "");
+}
+
+void mok_emit_task_orders(mok_emission *e) { mok_each_worker(e, put_order_of); }

@@ -1,0 +1,117 @@
+/* kernel.cu: the activation, and one struct per product. */
+#include <string.h>
+
+#include "emit_impl.h"
+
+const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_product *product, mok_ir_op_kind kind) {
+  for (size_t p = 0; p < view->phase_count; ++p)
+    for (size_t i = 0; i < view->phases[p].item_count; ++i) {
+      const mok_ir_role *role = view->phases[p].items[i].role;
+      for (size_t k = 0; role && k < role->worker_count; ++k)
+        for (size_t t = 0; t < role->workers[k].task_count; ++t)
+          for (size_t o = 0; o < role->workers[k].tasks[t].op_count; ++o) {
+            const mok_ir_op *op = &role->workers[k].tasks[t].ops[o];
+            if (op->kind == kind && op->product == product) return &role->workers[k];
+          }
+    }
+  return NULL;
+}
+
+/* What an activation returns, by kind. */
+static const char *const activation_values[] = {
+    [MOK_IR_SWIGLU] = "mok_silu(gate) * up",
+    [MOK_IR_GEGLU] = "mok_gelu(gate) * up",
+    [MOK_IR_RELU2] = "mok_relu2(up)",
+};
+
+void mok_emit_activation(mok_emission *e) {
+  const mok_ir_product *first = NULL;
+  for (size_t i = 0; i < e->view->product_count; ++i) {
+    const mok_ir_product *product = &e->view->products[i];
+    if (product->activation == MOK_IR_NO_ACTIVATION) continue;
+    if (!first) first = product;
+    else if (product->activation != first->activation || product->has_clamp != first->has_clamp || product->clamp != first->clamp)
+      mok_emit_fail(e, product->loc, "two different activations in one kernel");
+  }
+  if (!first) return;
+  const bool gated = first->activation != MOK_IR_RELU2;
+  mok_w_blank(e->w);
+  mok_w_heading(e->w, first->loc, "activation %s%s", mok_ir_activation_name(first->activation), first->has_clamp ? ", clamped" : "");
+  mok_w_open(e->w, "MOK_FN float activate(float gate, float up)");
+  if (!gated) mok_w_line(e->w, "(void)gate;");
+  if (first->has_clamp) {
+    if (gated) mok_w_line(e->w, "gate = mok_at_most(gate, PLAN_CLAMP);");
+    mok_w_line(e->w, "up = mok_clip(up, PLAN_CLAMP);");
+  }
+  mok_w_line(e->w, "return %s;", activation_values[first->activation]);
+  mok_w_close(e->w, "");
+}
+
+/* First row of the task's block in an operand: rings hold it in a slot, everything else by its number. */
+static const char *block_text(mok_emission *e, const mok_ir_place *place, const char *type, const char *stride) {
+  const char *base = place->region ? mok_w_format(e->w, "mok_local_bf16(c, %s)", mok_w_upper(e->w, "LAYOUT_", place->name, "_OFFSET"))
+                                   : mok_w_format(e->w, "(%s)c->args->%s", type, mok_w_name(e->w, place->name));
+  const bool ring = place->region && place->region->ring;
+  return mok_w_format(e->w, "%s + (mok_index)t->%s * PLAN_ROW_PADDING * %s", base, ring ? "slot" : "row_block", stride);
+}
+
+static void put_constants(mok_emission *e, const mok_ir_product *p) {
+  mok_writer *w = e->w;
+  const mok_ir_worker *multiplier = mok_worker_of(e->view, p, MOK_IR_MMA);
+  if (!multiplier) {
+    mok_emit_fail(e, p->loc, "a product that no worker multiplies");
+    return;
+  }
+  mok_w_open(w, "enum : int");
+  static const char *const tile_fields[] = {"m", "n", "k", "stages"};
+  for (size_t i = 0; i < sizeof tile_fields / sizeof tile_fields[0]; ++i)
+    mok_w_line(w, "%s = %s,", tile_fields[i], mok_w_upper(w, "PLAN_", p->tile, mok_w_format(w, "_%s", tile_fields[i])));
+  mok_w_line(w, "k_extent = %s,", mok_w_upper(w, "PLAN_", p->k_extent, ""));
+  mok_w_line(w, "columns = %s,", mok_w_upper(w, "PLAN_", p->columns, ""));
+  mok_w_line(w, "k_tiles = (k_extent + k - 1) / k,");
+  mok_w_line(w, "gated = %d,", p->b_count == 2);
+  mok_w_line(w, "a_stride = k_extent,");
+  mok_w_line(w, "out_stride = columns,");
+  mok_w_line(w, "instances = %s,", multiplier->instances.text);
+  mok_w_close(w, ";");
+}
+
+/* "ring_h = activate(ring_x gate^T, ring_x up^T)" */
+static const char *formula_text(mok_emission *e, const mok_ir_product *p) {
+  const char *terms = mok_w_format(e->w, "%s %s^T", p->a.name, p->b[0]->name);
+  if (p->b_count == 2) terms = mok_w_format(e->w, "%s, %s %s^T", terms, p->a.name, p->b[1]->name);
+  return p->activation == MOK_IR_NO_ACTIVATION ? mok_w_format(e->w, "%s = %s", p->out.name, terms)
+                                               : mok_w_format(e->w, "%s = activate(%s)", p->out.name, terms);
+}
+
+static void put_product(mok_emission *e, const mok_ir_product *p) {
+  mok_writer *w = e->w;
+  if (p->b_count < 1 || p->b_count > 2) {
+    mok_emit_fail(e, p->loc, "a product of more than two weights");
+    return;
+  }
+  mok_w_blank(w);
+  mok_w_heading(w, p->loc, "product %s: %s", p->name, formula_text(e, p));
+  mok_w_open(w, "struct %s", mok_w_name(w, p->structure));
+  put_constants(e, p);
+  mok_w_open(w, "MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t)");
+  mok_w_line(w, "return %s;", block_text(e, &p->a, "const mok_bf16 *", "a_stride"));
+  mok_w_close(w, "");
+  mok_w_open(w, "MOK_FN static mok_rows b(const mok_cta *c, const mok_task *t, int half)");
+  if (p->b_count == 2) {
+    mok_w_line(w, "return mok_expert_rows(half == 0 ? &c->args->%s : &c->args->%s, t->expert);", mok_w_name(w, p->b[0]->name),
+               mok_w_name(w, p->b[1]->name));
+  } else {
+    mok_w_line(w, "(void)half;");
+    mok_w_line(w, "return mok_expert_rows(&c->args->%s, t->expert);", mok_w_name(w, p->b[0]->name));
+  }
+  mok_w_close(w, "");
+  mok_w_open(w, "MOK_FN static mok_bf16 *out(const mok_cta *c, const mok_task *t)");
+  mok_w_line(w, "return %s;", block_text(e, &p->out, "mok_bf16 *", "out_stride"));
+  mok_w_close(w, "");
+  mok_w_close(w, ";");
+}
+
+void mok_emit_products(mok_emission *e) {
+  for (size_t i = 0; i < e->view->product_count; ++i) put_product(e, &e->view->products[i]);
+}
