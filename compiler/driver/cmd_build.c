@@ -6,11 +6,16 @@
 #include "commands.h"
 #include "stages.h"
 
-/* kernel.cu needs its two headers: a folder with the three files, or one stream with a line before each. */
+/* kernel.cu needs its two headers: a new folder with the three files, or one stream with a line before each. An existing folder may
+ * hold a kernel.cu that somebody edited, so it is never replaced. */
 static mok_status write_sources(mok_session *session, const mok_sources *sources, const char *output) {
   const mok_blob files[] = {sources->kernel, sources->plan_h, sources->layout_h};
   enum { NUM_FILES = sizeof files / sizeof files[0] };
-  if (strcmp(output, "-") != 0) return mok_folder_write(output, files, NUM_FILES, sources->kernel.name);
+  if (strcmp(output, "-") != 0) {
+    if (mok_file_exists(output) || mok_folder_exists(output))
+      return MOK_ERROR(MOK_ERR_IO, "%s exists: --emit=cuda writes a new folder; remove it or name another", output);
+    return mok_folder_write(output, files, NUM_FILES, MOK_MANIFEST_NAME);
+  }
   mok_buf text = mok_buf_make(session->arena);
   for (size_t i = 0; i < NUM_FILES; ++i) {
     mok_buf_printf(&text, "%s/* ===== %s ===== */\n", i ? "\n" : "", files[i].name);

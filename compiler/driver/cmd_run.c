@@ -180,7 +180,7 @@ static void result_json(const mok_work *work, const run_request *request, const 
   mok_json_finish(&json);
 }
 
-/* --dump: arrays of each rank and the weights as .npy, run.txt with what they are. */
+/* --dump: arrays of each rank and the weights as .npy, mokgen-run.txt with what they are. */
 static mok_status dump(mok_session *session, const mok_problem *problem, const mok_expected *expected, const run_result *result) {
   enum { SIZE_LIMIT_GB = 4 };
   const char *folder = session->options.dump.text;
@@ -208,7 +208,7 @@ static mok_status dump(mok_session *session, const mok_problem *problem, const m
   mok_buf about = mok_buf_make(arena);
   mok_buf_printf(&about, "mokgen-run 1\nname %s\nranks %" PRId64 "\nseed %" PRIu64 "\nresult %s\ndigest %s\n", m->name, m->gpus,
                  problem->seed, result->verdict.pass ? "PASS" : "FAIL", result->verdict.digest);
-  files[count++] = (mok_blob){"run.txt", about.data, about.size};
+  files[count++] = (mok_blob){"mokgen-run.txt", about.data, about.size};
   for (size_t i = 0; i < NUM_WEIGHTS; ++i)
     if (weights[i].matrix->data)
       files[count++] = mok_npy(arena, weights[i].name, "<u2", weights[i].shape, 3, weights[i].matrix->data);
@@ -222,7 +222,7 @@ static mok_status dump(mok_session *session, const mok_problem *problem, const m
     files[count++] = mok_npy(arena, mok_arena_printf(arena, "out%s", suffix), "<u2", wide, 2, rank->out);
     files[count++] = mok_npy(arena, mok_arena_printf(arena, "expected%s", suffix), "<f4", wide, 2, expected->rows[r]);
   }
-  MOK_TRY(mok_folder_write(folder, files, count, "run.txt"));
+  MOK_TRY(mok_folder_write(folder, files, count, "mokgen-run.txt"));
   mok_session_note(session, "wrote %s (%zu files)", folder, count);
   return MOK_OK;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -107,6 +108,28 @@ void mok_host_kernel_unload(mok_host_kernel *kernel) {
   kernel->file = -1;
 }
 
+/* A launch may take minutes and polls nothing. Nothing is half written while it runs, so an interruption may end the process. */
+static void leave_at_once(int signal_number) {
+  static const char text[] = "\nmokgen: error: interrupted\n";
+  (void)signal_number;
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(MOK_ERR_INTERRUPTED);
+}
+
+static int run_interruptible(const mok_host_kernel *kernel, const mok_host_launch_t *launch, mok_host_report_t *report) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  enum { NUM_SIGNALS = sizeof signals / sizeof signals[0] };
+  const struct sigaction leave = {.sa_handler = leave_at_once};
+  struct sigaction before[NUM_SIGNALS];
+  for (int i = 0; i < NUM_SIGNALS; ++i) {
+    sigaction(signals[i], NULL, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &leave, NULL); /* nohup and the like stay in force */
+  }
+  const int result = kernel->run(launch, report);
+  for (int i = 0; i < NUM_SIGNALS; ++i) sigaction(signals[i], &before[i], NULL);
+  return result;
+}
+
 mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uint64_t seed, int64_t *time_us) {
   enum { REPORT_BYTES = 16 << 10 };
   char *text = mok_arena_alloc(arena, REPORT_BYTES);
@@ -121,7 +144,7 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
       .struct_size = sizeof launch, .flags = MOK_HOST_POISON, .args = &args, .seed = (unsigned long long)seed};
   mok_host_report_t report = {.struct_size = sizeof report, .text = text, .text_size = REPORT_BYTES};
   const int64_t start = mok_session_clock_us();
-  const int result = kernel->run(&launch, &report);
+  const int result = run_interruptible(kernel, &launch, &report);
   *time_us = mok_session_clock_us() - start;
   switch ((mok_host_result)result) {
     case MOK_HOST_OK:
