@@ -75,9 +75,9 @@ static void reasons_of_tiles(mok_arena *arena, mok_plan *p, const mok_load *l, c
     WHY(cluster, "pairs of CTAs are predicted at %s us against %s, but this version does not build them",
         mok_short_text(arena, other->cluster_us), mok_short_text(arena, cost->forward_us));
   else WHY(cluster, "pairs of CTAs would not pay by 2 %%");
-  const double pad = percent((double)(p->padded_rows - p->expected_rows), (double)p->expected_rows);
-  CHOSEN(gate_up_m, tile_m, "%s rows an expert: padding adds %s %%; best predicted time of 64 and 128",
-         mok_short_text(arena, (double)l->rows / (double)l->local_experts), mok_decimal(arena, pad, 1));
+  const double pad = p->expected_rows > 0 ? (double)p->padded_rows / (double)p->expected_rows : 1.0;
+  CHOSEN(gate_up_m, tile_m, "%s rows an expert, %s with padding for each real one; best predicted of 64 and 128",
+         mok_short_text(arena, (double)l->rows / (double)l->local_experts), mok_decimal(arena, pad, 2));
   CHOSEN(down_m, tile_m, "that of the up tile: one row block is one unit of both products");
   CHOSEN(gate_up_n, tile_n, "%" D " tiles across %" D " columns, %s %% beyond the edge; %s us a tile", up, l->up_columns,
          mok_decimal(arena, percent((double)(up * c->up_n) - up_ideal, up_ideal), 1), mok_decimal(arena, cost->up_tile_us, 1));
@@ -110,8 +110,8 @@ static void reasons_of_rows(mok_arena *arena, mok_plan *p, const mok_load *l, co
   else if (up_waves < (double)m->waves || down_waves < (double)m->waves)
     WHY(minibatch_rows, "all rows there can be: too few for %" D " waves", m->waves);
   else
-    WHY(minibatch_rows, "%" D " waves or more in both products; %" D " minibatches expected; larger ones overlap less", m->waves,
-        minibatches);
+    WHY(minibatch_rows, "%" D " waves or more in both products; %" D " minibatch%s expected; larger ones overlap less", m->waves,
+        minibatches, minibatches == 1 ? "" : "es");
   WHY(waves_gate_up, "%" D " tiles on %" D " SMs: %s", c->minibatch_blocks * up, c->compute_sms, mok_decimal(arena, up_waves, 2));
   WHY(waves_down, "%" D " tiles on %" D " SMs: %s", c->minibatch_blocks * down, c->compute_sms,
       mok_decimal(arena, down_waves, 2));

@@ -1,9 +1,7 @@
 /* The search: SM split and minibatch of every tile worth costing. Ties go to the simpler plan: a candidate must be better than
- * one found before by `tie_share`, another tile by `tile_tie_share`, and the order is larger tiles, fewer communication SMs,
- * smaller minibatches. */
+ * one found before by some share, and the order is larger tiles, fewer communication SMs, smaller minibatches. */
 #include "internal.h"
 
-static const double tie_share = 0.002, tile_tie_share = 0.02;
 enum { MINIBATCH_STEPS = 32, MAX_COMM_SMS = 512 };
 
 /* Fewest row blocks whose tiles give every compute SM `waves` tiles in both products. */
@@ -13,9 +11,18 @@ static int64_t blocks_of_waves(const mok_load *l, const mok_choice *c, int64_t w
   return mok_max64(1, mok_ceil_div(waves * units, mok_min64(up, down)));
 }
 
-static void keep_better(double share, const mok_choice *c, const mok_cost *cost, mok_choice *best, mok_cost *best_cost,
+/* `slack` weighs the products' own time: what the layer is bound by decides, but among tiles of layers bound by memory or the
+ * wire idle tensor cores are the margin. */
+typedef struct rule_of_ties {
+  double share, slack;
+} rule_of_ties;
+static const rule_of_ties within_tile = {0.002, 0.0}, among_tiles = {0.02, 0.2};
+
+static double score(rule_of_ties ties, const mok_cost *cost) { return cost->forward_us + ties.slack * cost->products_us; }
+
+static void keep_better(rule_of_ties ties, const mok_choice *c, const mok_cost *cost, mok_choice *best, mok_cost *best_cost,
                         bool *found) {
-  if (*found && cost->forward_us >= best_cost->forward_us * (1.0 - share)) return;
+  if (*found && score(ties, cost) >= score(ties, best_cost) * (1.0 - ties.share)) return;
   *best = *c;
   *best_cost = *cost;
   *found = true;
@@ -28,7 +35,7 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
   if (model->minibatch_rows != MOK_AUTO) {
     c->minibatch_blocks = model->minibatch_rows / c->m;
     const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
-    keep_better(tie_share, c, &cost, best, best_cost, found);
+    keep_better(within_tile, c, &cost, best, best_cost, found);
     return;
   }
   const int64_t capacity = mok_capacity_rows(l, c->m) / c->m;
@@ -40,7 +47,7 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
       if (ring % count != 0) continue;
       c->minibatch_blocks = ring / count;
       const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
-      keep_better(tie_share, c, &cost, best, best_cost, found);
+      keep_better(within_tile, c, &cost, best, best_cost, found);
     }
     return;
   }
@@ -50,7 +57,7 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
     if (blocks > capacity || (i > 0 && blocks >= expected + step)) break;
     c->minibatch_blocks = blocks;
     const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
-    keep_better(tie_share, c, &cost, best, best_cost, found);
+    keep_better(within_tile, c, &cost, best, best_cost, found);
   }
 }
 
@@ -80,7 +87,7 @@ bool mok_search_tile(const mok_model *model, const mok_load *l, const mok_gpu *g
     bool split_found = false;
     search_minibatch(model, l, gpu, &c, &at_split, &at_split_cost, &split_found);
     if (!split_found) continue;
-    keep_better(tie_share, &at_split, &at_split_cost, best, best_cost, &found);
+    keep_better(within_tile, &at_split, &at_split_cost, best, best_cost, &found);
     /* More communication SMs only lengthen the products from here on. */
     if (at_split_cost.products_us > best_cost->forward_us && at_split_cost.products_us > products_before) break;
     products_before = at_split_cost.products_us;
@@ -99,7 +106,7 @@ bool mok_search(const mok_model *model, const mok_load *l, const mok_gpu *gpu, i
     tile.dedup = dedup;
     tile.readiness = model->readiness != MOK_AUTO ? model->readiness : MOK_READY_TILE;
     if (mok_search_tile(model, l, gpu, &tile, &here, &here_cost))
-      keep_better(tile_tie_share, &here, &here_cost, best, best_cost, &found);
+      keep_better(among_tiles, &here, &here_cost, best, best_cost, &found);
   }
   return found;
 }

@@ -80,8 +80,9 @@ static size_t best_widths(const mok_model *model, const mok_load *l, const mok_g
     if (fixed != MOK_AUTO && n != fixed) continue;
     mok_choice c = *shape;
     c.up_n = c.down_n = n;
-    c.stages = mok_min64(mok_stages_that_fit(&c, l, gpu), MOK_MAX_STAGES);
-    if (c.stages < 2) continue;
+    const int64_t fit = mok_stages_that_fit(&c, l, gpu);
+    c.stages = model->stages != MOK_AUTO ? model->stages : mok_min64(fit, MOK_MAX_STAGES);
+    if (c.stages < 2 || c.stages > fit) continue;
     const int64_t tiles = blocks * mok_tile_columns(columns, n);
     const double waves = tiles < 8 * units ? (double)mok_ceil_div(tiles, units) : (double)tiles / (double)units;
     count = insert(out, count, limit, (scored_n){n, waves * mok_tile_us(gpu, &c, n, depth, l->element_bytes)});
