@@ -1,0 +1,13 @@
+# Writes OUT: the sample kernel without the first line that contains REMOVE.
+file(READ ${SAMPLE}/kernel.cu text)
+string(FIND "${text}" "${REMOVE}" at)
+if(at LESS 0)
+  message(FATAL_ERROR "the sample kernel has no '${REMOVE}'")
+endif()
+string(SUBSTRING "${text}" 0 ${at} before)
+string(SUBSTRING "${text}" ${at} -1 after)
+string(FIND "${before}" "\n" line REVERSE)
+string(SUBSTRING "${before}" 0 ${line} before)
+string(FIND "${after}" "\n" line)
+string(SUBSTRING "${after}" ${line} -1 after)
+file(WRITE ${OUT} "${before}${after}")

@@ -1,0 +1,19 @@
+/* The layer that templates/sample holds. */
+#ifndef MOK_TEST_SAMPLE_CASE_H
+#define MOK_TEST_SAMPLE_CASE_H
+
+#include "layer_case.h"
+#include "sample/mok_plan.h"
+
+static const layer_shape sample_shape = {
+    .hidden = PLAN_HIDDEN,
+    .intermediate = PLAN_INTERMEDIATE,
+    .experts = PLAN_EXPERTS,
+    .top_k = PLAN_TOP_K,
+    .shared_intermediate = PLAN_SHARED_INTERMEDIATE,
+    .gpus = PLAN_GPUS,
+    .tokens_per_gpu = PLAN_TOKENS_PER_GPU,
+    .activation = LAYER_SWIGLU,
+};
+
+#endif
