@@ -103,26 +103,37 @@ double mok_products_floor_us(const mok_load *l, const mok_gpu *gpu) {
   return 2.0 * (routed + shared) * (double)l->hidden / ((l->element_bytes == 2 ? gpu->bf16_tflops : gpu->fp8_tflops) * 1e6);
 }
 
-mok_cost mok_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c, const mok_comm_cost *comm) {
+mok_tile_cost mok_tile_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c) {
+  mok_tile_cost r = {0};
+  r.up_us = mok_tile_us(gpu, c, c->up_n, l->hidden, l->element_bytes);
+  r.down_us = mok_tile_us(gpu, c, c->down_n, l->intermediate, l->element_bytes);
+  r.up = mok_tile_columns(l->up_columns, c->up_n);
+  r.down = mok_tile_columns(l->hidden, c->down_n);
+  r.blocks = mok_padded_rows(l, c->m) / c->m;
+  if (l->shared > 0) {
+    r.shared_down_us = mok_tile_us(gpu, c, c->down_n, l->shared, l->element_bytes);
+    r.shared_up = mok_tile_columns(l->shared_up_columns, c->up_n);
+    r.token_blocks = mok_ceil_div(l->tokens, c->m);
+  }
+  return r;
+}
+
+mok_cost mok_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c, const mok_tile_cost *tile,
+                     const mok_comm_cost *comm) {
   mok_cost r = {0};
   const int64_t units = mok_max64(1, c->compute_sms / mok_sms_per_tile(c->m));
-  const int64_t up = mok_tile_columns(l->up_columns, c->up_n), down = mok_tile_columns(l->hidden, c->down_n);
-  r.up_tile_us = mok_tile_us(gpu, c, c->up_n, l->hidden, l->element_bytes);
-  r.down_tile_us = mok_tile_us(gpu, c, c->down_n, l->intermediate, l->element_bytes);
-
-  const int64_t blocks = mok_padded_rows(l, c->m) / c->m;
+  const int64_t up = tile->up, down = tile->down, blocks = tile->blocks;
+  r.up_tile_us = tile->up_us;
+  r.down_tile_us = tile->down_us;
   const int64_t full = blocks / c->minibatch_blocks, rest = blocks % c->minibatch_blocks;
   const int64_t last = rest > 0 ? rest : mok_min64(blocks, c->minibatch_blocks);
   double routed = (double)full * minibatch_us(c->minibatch_blocks, up, down, units, r.up_tile_us, r.down_tile_us);
   if (rest > 0) routed += minibatch_us(rest, up, down, units, r.up_tile_us, r.down_tile_us);
   const int64_t last_tiles = last * down;
   routed += ((double)mok_ceil_div(last_tiles, units) - (double)last_tiles / (double)units) * r.down_tile_us;
-  if (l->shared > 0 && l->tokens > 0) {
-    const int64_t token_blocks = mok_ceil_div(l->tokens, c->m);
-    const double shared_down_us = mok_tile_us(gpu, c, c->down_n, l->shared, l->element_bytes);
-    r.shared_us = (double)mok_ceil_div(token_blocks * mok_tile_columns(l->shared_up_columns, c->up_n), units) * r.up_tile_us +
-                  (double)(token_blocks * down) / (double)units * shared_down_us;
-  }
+  if (tile->token_blocks > 0)
+    r.shared_us = (double)mok_ceil_div(tile->token_blocks * tile->shared_up, units) * r.up_tile_us +
+                  (double)(tile->token_blocks * down) / (double)units * tile->shared_down_us;
   r.products_us = r.shared_us + routed + comm->interference_us;
   r.comm_us = comm->busy_us;
   r.wire_us = comm->wire_us;

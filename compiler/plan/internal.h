@@ -45,6 +45,13 @@ typedef struct mok_choice {
   int64_t minibatch_blocks, ring_blocks;
 } mok_choice;
 
+/* What a tile costs, independent of the SM split and the minibatch. */
+typedef struct mok_tile_cost {
+  double up_us, down_us, shared_down_us; /* one tile on its SMs */
+  int64_t up, down, shared_up;           /* tiles across */
+  int64_t blocks, token_blocks;
+} mok_tile_cost;
+
 /* Rates of one (placement, warps, SM count), independent of tiles and minibatch. */
 typedef struct mok_comm_cost {
   double busy_us;                  /* all rows of a layer, margin included */
@@ -90,7 +97,9 @@ void mok_roles_of(mok_choice *c, const mok_load *load, const mok_gpu *gpu);
 /* cost.c */
 double mok_tile_us(const mok_gpu *gpu, const mok_choice *c, int64_t n, int64_t depth, int64_t element_bytes);
 mok_comm_cost mok_comm_cost_of(const mok_load *load, const mok_gpu *gpu, const mok_choice *c);
-mok_cost mok_cost_of(const mok_load *load, const mok_gpu *gpu, const mok_choice *c, const mok_comm_cost *comm);
+mok_tile_cost mok_tile_cost_of(const mok_load *load, const mok_gpu *gpu, const mok_choice *c);
+mok_cost mok_cost_of(const mok_load *load, const mok_gpu *gpu, const mok_choice *c, const mok_tile_cost *tile,
+                     const mok_comm_cost *comm);
 double mok_products_floor_us(const mok_load *load, const mok_gpu *gpu);
 double mok_memory_floor_us(const mok_load *load, const mok_gpu *gpu);
 double mok_backward_us(const mok_model *model, const mok_load *load, const mok_cost *forward);

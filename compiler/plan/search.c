@@ -2,7 +2,7 @@
  * one found before by some share, and the order is larger tiles, fewer communication SMs, smaller minibatches. */
 #include "internal.h"
 
-enum { MINIBATCH_STEPS = 32, MAX_COMM_SMS = 512 };
+enum { MINIBATCH_STEPS = 32, MAX_COMM_SMS = 512, MAX_RING_MINIBATCHES = 64 };
 
 /* Fewest row blocks whose tiles give every compute SM `waves` tiles in both products. */
 static int64_t blocks_of_waves(const mok_load *l, const mok_choice *c, int64_t waves) {
@@ -29,12 +29,12 @@ static void keep_better(rule_of_ties ties, const mok_choice *c, const mok_cost *
 }
 
 /* Minibatches of one tile and SM split. */
-static void search_minibatch(const mok_model *model, const mok_load *l, const mok_gpu *gpu, mok_choice *c, mok_choice *best,
-                             mok_cost *best_cost, bool *found) {
+static void search_minibatch(const mok_model *model, const mok_load *l, const mok_gpu *gpu, const mok_tile_cost *tile,
+                             mok_choice *c, mok_choice *best, mok_cost *best_cost, bool *found) {
   const mok_comm_cost comm = mok_comm_cost_of(l, gpu, c);
   if (model->minibatch_rows != MOK_AUTO) {
     c->minibatch_blocks = model->minibatch_rows / c->m;
-    const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
+    const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
     keep_better(within_tile, c, &cost, best, best_cost, found);
     return;
   }
@@ -43,20 +43,20 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
   const int64_t step = mok_max64(1, least / 16);
   if (model->ring_rows != MOK_AUTO) { /* the minibatch divides the ring */
     const int64_t ring = model->ring_rows / c->m;
-    for (int64_t count = mok_max64(1, ring / least); count >= 1; --count) {
+    for (int64_t count = mok_min64(mok_max64(1, ring / least), MAX_RING_MINIBATCHES); count >= 1; --count) {
       if (ring % count != 0) continue;
       c->minibatch_blocks = ring / count;
-      const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
+      const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
       keep_better(within_tile, c, &cost, best, best_cost, found);
     }
     return;
   }
-  const int64_t expected = mok_max64(1, mok_padded_rows(l, c->m) / c->m);
+  const int64_t expected = mok_max64(1, tile->blocks);
   for (int64_t i = 0; i < MINIBATCH_STEPS; ++i) {
     const int64_t blocks = least + i * step;
     if (blocks > capacity || (i > 0 && blocks >= expected + step)) break;
     c->minibatch_blocks = blocks;
-    const mok_cost cost = mok_cost_of(l, gpu, c, &comm);
+    const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
     keep_better(within_tile, c, &cost, best, best_cost, found);
   }
 }
@@ -66,12 +66,13 @@ bool mok_search_tile(const mok_model *model, const mok_load *l, const mok_gpu *g
   if (model->minibatch_rows != MOK_AUTO && model->minibatch_rows % tile->m != 0) return false;
   if (model->ring_rows != MOK_AUTO && model->ring_rows % tile->m != 0) return false;
   const int64_t sms = gpu->sms - model->reserved_sms;
+  const mok_tile_cost tile_cost = mok_tile_cost_of(l, gpu, tile);
   mok_choice c = *tile;
   bool found = false;
   if (c.comm == MOK_COMM_WARPS) {
     c.comm_sms = 0;
     c.compute_sms = sms / c.cluster * c.cluster;
-    if (c.compute_sms > 0) search_minibatch(model, l, gpu, &c, best, best_cost, &found);
+    if (c.compute_sms > 0) search_minibatch(model, l, gpu, &tile_cost, &c, best, best_cost, &found);
     return found;
   }
   const bool fixed = model->comm_sms != MOK_AUTO;
@@ -85,7 +86,7 @@ bool mok_search_tile(const mok_model *model, const mok_load *l, const mok_gpu *g
     mok_choice at_split;
     mok_cost at_split_cost;
     bool split_found = false;
-    search_minibatch(model, l, gpu, &c, &at_split, &at_split_cost, &split_found);
+    search_minibatch(model, l, gpu, &tile_cost, &c, &at_split, &at_split_cost, &split_found);
     if (!split_found) continue;
     keep_better(within_tile, &at_split, &at_split_cost, best, best_cost, &found);
     /* More communication SMs only lengthen the products from here on. */

@@ -220,6 +220,9 @@ START_TEST(extremes) {
   ck_assert_int_ge(p->capacity_rows, INT64_C(65536) * 64 * 72);
   m->experts = m->gpus = m->top_k = m->tokens_per_gpu = 1;
   ck_assert_int_eq(plan_of(m)->expected_rows, 1);
+  m->ring_rows = 16777216;
+  ck_assert_int_eq(plan_of(m)->ring_slots * plan_of(m)->row_padding, 16777216);
+  m->ring_rows = MOK_AUTO;
   m->tokens_per_gpu = 0;
   p = plan_of(m);
   ck_assert_int_eq(p->expected_rows, 0);

@@ -1,0 +1,4 @@
+local layer = require "deepseek-v4-pro"
+model(layer {})
+topology { gpu = "H200", gpus = 1 }
+workload { tokens_per_gpu = 8192 }

@@ -1,0 +1,4 @@
+local layer = require "kimi-k2"
+model(layer {})
+topology { gpu = "GB300", gpus = 64 }
+workload { tokens_per_gpu = 8192 }

@@ -1,0 +1,4 @@
+local layer = require "mixtral-8x7b"
+model(layer {})
+topology { gpu = "GB300", gpus = 64 }
+workload { tokens_per_gpu = 8192 }

@@ -1,0 +1,4 @@
+local layer = require "mixtral-8x7b"
+model(layer {})
+topology { gpu = "H200", gpus = 8 }
+workload { tokens_per_gpu = 8192 }
