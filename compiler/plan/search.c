@@ -11,12 +11,12 @@ static int64_t blocks_of_waves(const mok_load *l, const mok_choice *c, int64_t w
   return mok_max64(1, mok_ceil_div(waves * units, mok_min64(up, down)));
 }
 
-/* `slack` weighs the products' own time: what the layer is bound by decides, but among tiles of layers bound by memory or the
- * wire idle tensor cores are the margin. */
+/* `slack` weighs the products' own time: what the layer is bound by decides, but among plans bound by memory or the wire idle
+ * tensor cores are the margin. */
 typedef struct rule_of_ties {
   double share, slack;
 } rule_of_ties;
-static const rule_of_ties within_tile = {0.002, 0.0}, among_tiles = {0.02, 0.2};
+static const rule_of_ties within_tile = {0.002, 0.05}, among_tiles = {0.02, 0.2};
 
 static double score(rule_of_ties ties, const mok_cost *cost) { return cost->forward_us + ties.slack * cost->products_us; }
 
