@@ -163,6 +163,13 @@ static void note_nils(mok_record *record, const call_site *site, const char *nam
   }
 }
 
+/* Arguments that are not the one table they should be. */
+static const char *describe_arguments(lua_State *L) {
+  if (lua_gettop(L) == 0) return "nothing";
+  if (lua_gettop(L) > 1) return "several values";
+  return lua_isnil(L, 1) ? "nil" : mok_arena_printf(mok_reader_of(L)->arena, "a %s", luaL_typename(L, 1));
+}
+
 /* upvalue 1: position in mok_constructors */
 static int construct(lua_State *L) {
   mok_reader *reader = mok_reader_of(L);
@@ -180,10 +187,7 @@ static int construct(lua_State *L) {
   record->loc = site.loc;
   if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TTABLE) {
     mok_reader_error(reader, site.loc, mok_arena_printf(reader->arena, "write %s { key = value, ... }", name),
-                     "%s takes one table, not %s", name,
-                     lua_gettop(L) == 0  ? "nothing"
-                     : lua_gettop(L) > 1 ? "several values"
-                                         : luaL_typename(L, 1));
+                     "%s takes one table, not %s", name, describe_arguments(L));
     for (int i = 0; i < MOK_NUM_FIELDS; i++) record->excused[i] = true;
     return 0;
   }
@@ -255,7 +259,7 @@ static int preset_call(lua_State *L) {
   const call_site site = find_site(L, NULL);
   if (lua_gettop(L) > 1 || (!lua_isnoneornil(L, 1) && lua_type(L, 1) != LUA_TTABLE)) {
     mok_reader_error(reader, site.loc, "write kimi { experts = 16 }, or kimi() for the preset as it is",
-                     "a preset takes one table of overrides, not %s", lua_gettop(L) > 1 ? "several values" : luaL_typename(L, 1));
+                     "a preset takes one table of overrides, not %s", describe_arguments(L));
     lua_settop(L, 0);
   }
   lua_settop(L, 1);

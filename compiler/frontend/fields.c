@@ -1,6 +1,7 @@
 /* From records to the model: every field by its row of model_fields.def, every wrong one reported. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../target/target.h"
@@ -22,7 +23,7 @@ static const char *show(mok_reader *reader, const mok_raw *raw) {
     case MOK_RAW_INT:
       return mok_arena_printf(reader->arena, "%" PRId64, raw->integer);
     case MOK_RAW_FLOAT:
-      if (isnan(raw->number)) return "not a number (nan)";
+      if (isnan(raw->number)) return "nan";
       if (isinf(raw->number)) return raw->number > 0 ? "infinity" : "minus infinity";
       return mok_arena_printf(reader->arena, "%.14g", raw->number);
     case MOK_RAW_STRING:
@@ -34,16 +35,22 @@ static const char *show(mok_reader *reader, const mok_raw *raw) {
   }
 }
 
-/* A string that reads as a number. */
-static bool looks_numeric(const mok_raw *raw) {
-  return raw->kind == MOK_RAW_STRING && raw->text[0] && strspn(raw->text, "0123456789.+-eExX_ ,") == strlen(raw->text) &&
-         strpbrk(raw->text, "0123456789");
+/* The number that a string spells, "7168", "7_168" or "7,168", as a Lua constant; NULL if it spells none. */
+static const char *spelled_number(mok_reader *reader, const mok_raw *raw) {
+  if (raw->kind != MOK_RAW_STRING || raw->odd || strlen(raw->text) > 40) return NULL;
+  mok_buf digits = mok_buf_make(reader->arena);
+  for (const char *c = raw->text; *c; c++) {
+    if (!strchr("_, ", *c)) mok_buf_putc(&digits, *c);
+  }
+  char *end;
+  const double number = strtod(digits.data, &end);
+  return digits.size && *end == '\0' && isfinite(number) ? digits.data : NULL;
 }
 
 static bool wrong_type(const field_reader *f, const mok_raw *raw, const char *what, const char *hint) {
-  const char *dot = strrchr(f->path, '.');
-  if (!hint && looks_numeric(raw) && strstr(what, "a")) {
-    hint = mok_arena_printf(f->reader->arena, "write %s = %.40s, without quotes", dot ? dot + 1 : f->path, raw->text);
+  const char *dot = strrchr(f->path, '.'), *number = spelled_number(f->reader, raw);
+  if (!hint && number && f->field->kind != MOK_K_STRING) {
+    hint = mok_arena_printf(f->reader->arena, "write %s = %s, without quotes", dot ? dot + 1 : f->path, number);
   }
   mok_reader_error(f->reader, raw->loc, hint, "%s must be %s, not %s", f->path, what, show(f->reader, raw));
   return false;
@@ -98,7 +105,7 @@ static size_t words_of(mok_reader *reader, const mok_field_info *field, const ch
 
 static const char *word_hint(mok_reader *reader, const char *given, const char *const *words, size_t count) {
   mok_buf hint = mok_buf_make(reader->arena);
-  const char *near = given ? mok_reader_nearest(reader, given, words, count) : NULL;
+  const char *near = given ? mok_reader_nearest(given, words, count) : NULL;
   if (near) mok_buf_printf(&hint, "did you mean \"%s\"? ", near);
   mok_buf_puts(&hint, "legal: ");
   for (size_t i = 0; i < count; i++) mok_buf_printf(&hint, "%s\"%s\"", i ? ", " : "", words[i]);
@@ -184,7 +191,7 @@ static bool read_gpu(const field_reader *f, const mok_raw *raw, mok_gpu_choice *
     } else if (strcmp(key, "sms") == 0) {
       ok = read_integer(&part, item->value, MIN_GPU_SMS, MAX_GPU_SMS, "an integer", &gpu->sms) && ok;
     } else {
-      const char *near = mok_reader_nearest(f->reader, key, keys, 2);
+      const char *near = mok_reader_nearest(key, keys, 2);
       based = based || (near == keys[0]);
       mok_reader_error(
           f->reader, item->value->loc,
@@ -266,6 +273,7 @@ static void report_missing(mok_reader *reader, const mok_record *record, const c
     if (strcmp(mok_fields[i].table, table) != 0 || !is_required(&mok_fields[i]) || raw->kind != MOK_RAW_NIL || record->excused[i])
       continue;
     if (record->nil_given[i]) {
+      if (mok_reader_unknown_on(reader, &raw->loc)) continue; /* its value is a name that is not known: said there */
       mok_reader_error(reader, raw->loc, NULL, "%s.%s is required, and is nil here", table, mok_fields[i].name);
       continue;
     }

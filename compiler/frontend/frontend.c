@@ -24,13 +24,10 @@ static const char *stem_of(mok_arena *arena, const char *path) {
 
 /* Reports what ended the evaluation. */
 static void report_error(mok_reader *reader) {
-  const mok_loc *loc = &reader->error_loc, *said = &reader->unknown_name;
   if (reader->give_up) return;
-  if (!loc->file) reader->error_loc.file = reader->sources[0]->file;
-  if (said->file && loc->file && loc->line == said->line && strcmp(loc->file, said->file) == 0 &&
-      strstr(reader->error_text, "(global '")) {
-    return; /* an unknown name was called or indexed: said when it was read */
-  }
+  if (!reader->error_loc.file) reader->error_loc.file = reader->sources[0]->file;
+  /* An unknown name that was called or indexed: said when it was read. */
+  if (strstr(reader->error_text, "(global '") && mok_reader_unknown_on(reader, &reader->error_loc)) return;
   mok_reader_error(reader, reader->error_loc, reader->error_hint, "%s", reader->error_text);
 }
 
@@ -48,14 +45,13 @@ static bool evaluate(mok_reader *reader) {
 
 static mok_status read_text(mok_reader *reader, const char *shown, const char *stem, const mok_blob *blob,
                             const mok_override *overrides, size_t override_count, const mok_model **out) {
-  const char *text = blob->data;
   mok_diag *diag = reader->diag;
-  if (blob->size && text[0] == LUA_SIGNATURE[0]) {
+  reader->source_bytes = blob->size;
+  mok_reader_add_source(reader, shown, blob->data, blob->size);
+  if (mok_source_is_compiled(reader->sources[0])) {
     mok_reader_error(reader, (mok_loc){.file = shown}, "give the Lua source", "compiled Lua: a description is text");
     return mok_diag_status(diag, MOK_ERR_DESCRIPTION);
   }
-  reader->source_bytes = blob->size;
-  mok_reader_add_source(reader, shown, text, blob->size);
   lua_State *L = mok_sandbox_open(reader);
   if (!L) return MOK_ERROR(MOK_ERR_IO, "out of memory for the Lua state");
   const bool complete = evaluate(reader);

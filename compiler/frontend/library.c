@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../target/target.h"
 #include "reader.h"
 
 /* Keys in a fixed order: Lua's own follows addresses and a random seed. */
@@ -231,17 +232,28 @@ static void wrap(lua_State *L, const char *name, lua_CFunction wrapper) {
   lua_setfield(L, -2, name);
 }
 
+/* A GPU or a word that was meant as a string. */
+static bool is_unquoted_word(const char *name) {
+  int64_t position;
+  if (mok_gpu_find(name)) return true;
+  for (int i = 0; i < MOK_NUM_FIELDS; i++) {
+    if (mok_field_word_index(&mok_fields[i], name, &position)) return true;
+  }
+  return false;
+}
+
 /* Reading an unknown global is a mistake; a misspelt constructor still constructs, so that its fields are checked too. */
 static int unknown_global(lua_State *L) {
   mok_reader *reader = mok_reader_of(L);
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "?";
   const mok_source *source;
   mok_loc loc = mok_caller_line(L, &source);
-  if (source) loc = mok_source_find_word(source, loc.line, name, strlen(name));
-  reader->unknown_name = loc;
-  const char *meant = mok_reader_nearest(reader, name, mok_constructors, mok_constructor_count);
-  const char *hint = meant ? mok_arena_printf(reader->arena, "did you mean '%s'?", meant) : mok_absent_name_hint(name, strlen(name));
-  if (!hint && mok_reader_field("model", name) >= 0) hint = "inside a constructor, write key = value";
+  if (source) loc = mok_source_find_name(source, loc.line, name, strlen(name));
+  if (reader->unknown_count < MOK_MAX_REPORTS) reader->unknown_names[reader->unknown_count++] = loc;
+  const char *meant = mok_reader_nearest(name, mok_constructors, mok_constructor_count);
+  const char *hint =
+      meant ? mok_arena_printf(reader->arena, "did you mean '%s'?", meant) : mok_absent_name_hint(name, strlen(name));
+  if (!hint && is_unquoted_word(name)) hint = mok_arena_printf(reader->arena, "write \"%s\", with quotes", name);
   mok_reader_error(reader, loc, hint, "unknown name '%.60s'", name);
   if (!meant) return 0;
   lua_pushglobaltable(L);

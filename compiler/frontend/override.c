@@ -162,7 +162,7 @@ void mok_override_apply(mok_reader *reader, const char *text) {
   const char *key = mok_arena_strndup(reader->arena, dot + 1, key_size);
   const int record_index = find_table(table);
   if (record_index < 0) {
-    const char *near = mok_reader_nearest(reader, table, mok_constructors, mok_constructor_count);
+    const char *near = mok_reader_nearest(table, mok_constructors, mok_constructor_count);
     mok_reader_error(
         reader, place(&o, path, (size_t)(dot - path)),
         near ? mok_arena_printf(reader->arena, "did you mean '%s'?", near) : "known: model, topology, workload, schedule",

@@ -12,6 +12,14 @@ void mok_reader_error(mok_reader *reader, mok_loc loc, const char *hint, const c
   mok_diag_report(reader->diag, MOK_SEVERITY_ERROR, loc, hint, "%s", text);
 }
 
+bool mok_reader_unknown_on(const mok_reader *reader, const mok_loc *line) {
+  for (int i = 0; line->file && i < reader->unknown_count; i++) {
+    const mok_loc *loc = &reader->unknown_names[i];
+    if (loc->file && loc->line == line->line && strcmp(loc->file, line->file) == 0) return true;
+  }
+  return false;
+}
+
 int mok_reader_field(const char *table, const char *key) {
   for (int i = 0; i < MOK_NUM_FIELDS; i++) {
     if (strcmp(mok_fields[i].table, table) == 0 && strcmp(mok_fields[i].name, key) == 0) return i;
@@ -25,12 +33,15 @@ static bool equal_but_case(const char *a, const char *b) {
   return *a == *b;
 }
 
-const char *mok_reader_nearest(mok_reader *reader, const char *word, const char *const *words, size_t count) {
-  (void)reader;
+const char *mok_reader_nearest(const char *word, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (equal_but_case(word, words[i])) return words[i];
   }
-  return mok_nearest_word(word, words, count);
+  const char *near = mok_nearest_word(word, words, count);
+  for (size_t i = 0, found = 0; !near && i < count && strlen(word) >= 3; i++) { /* the only one that it begins */
+    if (strncmp(words[i], word, strlen(word)) == 0) near = found++ ? NULL : words[i];
+  }
+  return near;
 }
 
 static bool is_reserved(const char *table, const char *key) {
@@ -47,11 +58,11 @@ void mok_reader_unknown_key(mok_reader *reader, mok_loc loc, const char *table, 
     else if (strcmp(mok_fields[i].name, key) == 0) home = mok_fields[i].table;
   }
   if (is_reserved(table, key)) {
-    mok_reader_error(reader, loc, "this version has no such field", "'%s' is reserved for a later version of %s", key, table);
+    mok_reader_error(reader, loc, "this version has no such field", "%s.%s is reserved for a later version", table, key);
     return;
   }
   const char *hint;
-  const char *near = home ? NULL : mok_reader_nearest(reader, key, own, count);
+  const char *near = home ? NULL : mok_reader_nearest(key, own, count);
   if (home) {
     hint = mok_arena_printf(reader->arena, "'%s' is a field of %s", key, home);
   } else if (near) {

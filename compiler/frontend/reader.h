@@ -69,7 +69,9 @@ typedef struct mok_reader {
   mok_loc error_loc;
   const char *error_text;
   const char *error_hint;
-  mok_loc unknown_name; /* place of the last unknown global: Lua's own error there would say it again */
+  mok_loc memory_loc;                     /* of the last refusal: Lua does not say where memory ran out */
+  mok_loc unknown_names[MOK_MAX_REPORTS]; /* read in the text: what follows from one is not said again */
+  int unknown_count;
 } mok_reader;
 
 static inline mok_reader *mok_reader_of(lua_State *L) { return *(mok_reader **)lua_getextraspace(L); }
@@ -110,9 +112,10 @@ const mok_source *mok_source_of_chunk(const mok_reader *reader, const char *chun
 /* reader.c: reports count, so that a loop of mistakes ends. */
 void mok_reader_error(mok_reader *reader, mok_loc loc, const char *hint, const char *fmt, ...) MOK_PRINTF(4, 5);
 void mok_reader_unknown_key(mok_reader *reader, mok_loc loc, const char *table, const char *key, mok_record *record);
-int mok_reader_field(const char *table, const char *key); /* mok_field_id, -1 if unknown */
-/* Nearest word, letters compared without case first; NULL if none is near. */
-const char *mok_reader_nearest(mok_reader *reader, const char *word, const char *const *words, size_t count);
+bool mok_reader_unknown_on(const mok_reader *reader, const mok_loc *line); /* an unknown name was reported on this line */
+int mok_reader_field(const char *table, const char *key);                  /* mok_field_id, -1 if unknown */
+/* The word meant: equal but for case, near by letters, or the only one that begins so; NULL if there is none. */
+const char *mok_reader_nearest(const char *word, const char *const *words, size_t count);
 
 /* override.c: puts one `-D` into the records; a wrong one is reported. */
 void mok_override_apply(mok_reader *reader, const char *text);

@@ -46,7 +46,7 @@ static int fail_unknown(lua_State *L, const char *name, const char *path, const 
     names[count] = mok_presets[count].name;
     mok_buf_printf(&known, "%s%s", count ? ", " : "presets: ", names[count]);
   }
-  const char *near = mok_reader_nearest(reader, name, names, count);
+  const char *near = mok_reader_nearest(name, names, count);
   reader->error_hint = near ? mok_arena_printf(reader->arena, "did you mean '%s'?", near) : known.data;
   return luaL_error(L, "no preset '%s', and %s %s", name, path, why);
 }
@@ -79,9 +79,9 @@ static void load_named(lua_State *L, const char *name) {
     text = blob.data;
     size = blob.size;
   }
-  if (size && text[0] == LUA_SIGNATURE[0]) luaL_error(L, "%s is compiled Lua: a description is text", file);
   const int id = mok_reader_add_source(reader, file, text, size);
   if (id < 0) luaL_error(L, "a description has at most %d files", MOK_MAX_SOURCES);
+  if (mok_source_is_compiled(reader->sources[id])) luaL_error(L, "%s is compiled Lua: a description is text", file);
   if (mok_sandbox_load(reader, reader->sources[id], id) != LUA_OK) lua_error(L);
 }
 
@@ -93,7 +93,8 @@ static int require(lua_State *L) {
   const char *name = lua_tolstring(L, 1, &size);
   if (strlen(name) != size || !mok_model_name_ok(name) || name[0] == '.') {
     reader->error_hint = "require \"name\" reads a preset, or name.lua beside the description";
-    return luaL_error(L, "require '%.60s': a name has letters, digits, '.', '_' and '-' only", name);
+    return luaL_error(L, "require '%s': a name has letters, digits, '.', '_' and '-' only",
+                      mok_arena_strndup(reader->arena, name, strlen(name) < 64 ? strlen(name) : 64));
   }
   lua_settop(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);

@@ -7,7 +7,7 @@
 
 #include "reader.h"
 
-enum { TIME_LIMIT_MS = 1000, MAX_REFUSALS = 16, MAX_ERROR_TEXT = 2000 };
+enum { TIME_LIMIT_MS = 500, MAX_REFUSALS = 16, MAX_ERROR_TEXT = 2000 };
 
 /* Near its limit every allocation costs Lua a full collection; after a few of them there is no more to be had. */
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
@@ -20,7 +20,9 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
   }
   if (new_size > old_size &&
       (reader->refusals >= MAX_REFUSALS || reader->lua_bytes + (new_size - old_size) > (size_t)MOK_LUA_MEMORY_LIMIT)) {
+    const mok_source *source;
     reader->refusals++;
+    if (reader->L) reader->memory_loc = mok_caller_line(reader->L, &source); /* only reads the state */
     return NULL;
   }
   void *moved = realloc(block, new_size);
@@ -34,17 +36,14 @@ static void check_limits(lua_State *L) {
     reader->give_up = true;
     luaL_error(L, "too many mistakes");
   }
-  if (reader->instructions > MOK_LUA_INSTRUCTION_LIMIT) {
-    reader->error_hint = "is there a loop that does not end?";
-    luaL_error(L, "the description runs too long: more than %d million instructions", MOK_LUA_INSTRUCTION_LIMIT / 1000000);
-  }
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   const long long ms = (now.tv_sec - reader->start.tv_sec) * 1000LL + (now.tv_nsec - reader->start.tv_nsec) / 1000000;
-  if (ms > TIME_LIMIT_MS) {
-    reader->error_hint = "is there a loop over very long strings or tables?";
-    luaL_error(L, "the description runs too long: more than %d ms", TIME_LIMIT_MS);
-  }
+  if (ms <= TIME_LIMIT_MS && reader->instructions <= MOK_LUA_INSTRUCTION_LIMIT) return;
+  /* One message: which limit comes first may differ between machines. */
+  reader->error_hint = "is there a loop that does not end, or one over very long strings or tables?";
+  luaL_error(L, "the description runs too long: the limits are %d million instructions and %d ms",
+             MOK_LUA_INSTRUCTION_LIMIT / 1000000, TIME_LIMIT_MS);
 }
 
 static void count_hook(lua_State *L, lua_Debug *event) {
@@ -150,6 +149,13 @@ const char *mok_absent_name_hint(const char *word, size_t size) {
   return NULL;
 }
 
+/* Lua shows a byte that is no printable character as <\195>. */
+static bool byte_of(const char *word, size_t size, char *byte) {
+  if (size < 4 || size > 6 || word[0] != '<' || word[1] != '\\') return false;
+  *byte = (char)strtol(word + 2, NULL, 10);
+  return *byte != '\0';
+}
+
 static void locate(mok_reader *reader, const mok_source *source, int line, const char *text) {
   static const char *const before[] = {"near '", "(global '", "(field '", "(method '", "(local '", "(upvalue '", "(constant '"};
   reader->error_loc = mok_source_line(source, line);
@@ -157,7 +163,11 @@ static void locate(mok_reader *reader, const mok_source *source, int line, const
   size_t size;
   for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
     if (!quoted_after(text, before[i], &word, &size)) continue;
-    reader->error_loc = mok_source_find_word(source, line, word, size);
+    char byte;
+    const bool odd = byte_of(word, size, &byte);
+    const bool name = i == 1 || i == 4 || i == 5; /* of a variable */
+    reader->error_loc = name ? mok_source_find_name(source, line, word, size)
+                             : mok_source_find_word(source, line, odd ? &byte : word, odd ? 1 : size);
     if (!reader->error_hint && i > 0) reader->error_hint = mok_absent_name_hint(word, size);
     if (!reader->error_hint && i == 0 && strstr(text, "'}' expected") && (isalpha((unsigned char)word[0]) || word[0] == '_')) {
       reader->error_hint = mok_arena_printf(reader->arena, "is a ',' missing before '%.*s'?", (int)(size < 40 ? size : 40), word);
@@ -171,6 +181,8 @@ void mok_sandbox_error(mok_reader *reader, int rc) {
   if (rc == LUA_ERRMEM) {
     reader->error_text =
         mok_arena_printf(reader->arena, "the description needs more than %d MiB of memory", MOK_LUA_MEMORY_LIMIT >> 20);
+    reader->error_hint = "is there a loop or a recursion that does not end?";
+    reader->error_loc = reader->memory_loc;
     return;
   }
   if (reader->error_text) return; /* the message handler saw it with the stack still there */
@@ -186,6 +198,8 @@ void mok_sandbox_error(mok_reader *reader, int rc) {
   } else {
     reader->error_loc = mok_caller_line(L, &source);
   }
+  if (strstr(text, "stack overflow"))
+    text = source ? "calls are nested too deeply" : "brackets, blocks or calls are nested too deeply";
   reader->error_text = text[0] ? text : "error with an empty message";
 }
 

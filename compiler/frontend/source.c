@@ -256,6 +256,10 @@ mok_source *mok_source_index(mok_arena *arena, const char *file, const char *tex
   return source;
 }
 
+bool mok_source_is_compiled(const mok_source *source) {
+  return source->size > source->skip && source->text[source->skip] == '\033';
+}
+
 const mok_source_call *mok_source_find_call(const mok_source *source, const char *name, int line) {
   const mok_source_call *other = NULL;
   bool several = false;
@@ -297,22 +301,47 @@ static bool is_word_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/* Begin and end of a line; false if there is none. */
+static bool find_line(const mok_source *source, int line, const char **begin, const char **end) {
+  const char *stop = source->text + source->size, *at = source->text;
+  for (int i = 1; i < line; i++) {
+    at = memchr(at, '\n', (size_t)(stop - at));
+    if (!at) return false;
+    at++;
+  }
+  const char *newline = memchr(at, '\n', (size_t)(stop - at));
+  *begin = at;
+  *end = newline ? newline : stop;
+  return true;
+}
+
 mok_loc mok_source_find_word(const mok_source *source, int line, const char *word, size_t size) {
   mok_loc loc = mok_source_line(source, line);
-  const char *end = source->text + source->size, *begin = source->text;
-  for (int i = 1; begin && i < line; i++) {
-    begin = memchr(begin, '\n', (size_t)(end - begin));
-    if (begin) begin++;
-  }
-  if (!begin || size == 0) return loc;
-  const char *stop = memchr(begin, '\n', (size_t)(end - begin));
-  if (!stop) stop = end;
-  for (const char *at = begin; (size_t)(stop - at) >= size; at++) {
+  const char *begin, *end;
+  if (size == 0 || !find_line(source, line, &begin, &end)) return loc;
+  for (const char *at = begin; (size_t)(end - at) >= size; at++) {
     if (memcmp(at, word, size) != 0) continue;
     if (is_word_byte(word[0]) && at > begin && is_word_byte(at[-1])) continue;
-    if (is_word_byte(word[size - 1]) && at + size < stop && is_word_byte(at[size])) continue;
+    if (is_word_byte(word[size - 1]) && at + size < end && is_word_byte(at[size])) continue;
     if (loc.column) return mok_source_line(source, line); /* which one is meant is not known */
     loc.column = (int)(at - begin) + 1;
+    loc.length = (int)size;
+  }
+  return loc;
+}
+
+mok_loc mok_source_find_name(const mok_source *source, int line, const char *name, size_t size) {
+  mok_loc loc = mok_source_line(source, line);
+  const char *begin, *end;
+  if (!find_line(source, line, &begin, &end)) return loc;
+  mok_lexer lexer = mok_lexer_make(begin, (size_t)(end - begin));
+  int before = 0;
+  for (mok_token token = mok_lexer_next(&lexer), next; token.kind != MOK_TOKEN_END; before = token.kind, token = next) {
+    next = mok_lexer_next(&lexer);
+    if (token.kind != MOK_TOKEN_NAME || token.size != size || memcmp(token.text, name, size) != 0) continue;
+    if (before == '.' || before == ':' || next.kind == '=') continue;
+    if (loc.column) return mok_source_line(source, line); /* which one is meant is not known */
+    loc.column = token.column;
     loc.length = (int)size;
   }
   return loc;

@@ -49,6 +49,8 @@ typedef struct mok_source {
 /* Indexes the text. file and text are borrowed. */
 mok_source *mok_source_index(mok_arena *arena, const char *file, const char *text, size_t size);
 
+bool mok_source_is_compiled(const mok_source *source); /* a chunk of luac, not text */
+
 /* The call of `name` at a line as Lua reports it; without one, the only other call there that passes a literal (a constructor or
  * preset under a name of the user's). name NULL: any name but a constructor's. NULL if there is none, or several. */
 const mok_source_call *mok_source_find_call(const mok_source *source, const char *name, int line);
@@ -61,6 +63,9 @@ const mok_source_field *mok_source_find_field(const mok_source *source, int tabl
 /* Place of the only occurrence of `word` on a line, by whole words if it is one; column 0 if it occurs never or more than once.
  */
 mok_loc mok_source_find_word(const mok_source *source, int line, const char *word, size_t size);
+
+/* The same for a name that is read: `name = ...`, `.name` and text inside strings do not count. */
+mok_loc mok_source_find_name(const mok_source *source, int line, const char *name, size_t size);
 
 mok_loc mok_source_line(const mok_source *source, int line);
 mok_loc mok_source_field_loc(const mok_source *source, const mok_source_field *field);

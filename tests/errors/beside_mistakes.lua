@@ -1,0 +1,5 @@
+topology {
+  gpu = "H200",
+  gpu_count = 2,
+}
+return true

@@ -1,0 +1,1 @@
+return preset { hidden = = 3 }

@@ -1,0 +1,6 @@
+--| empty.lua: error: there is no model { ... }
+--| hint: it must give hidden, intermediate, experts, top_k
+--| empty.lua: error: there is no topology { ... }
+--| hint: it must give gpu, gpus
+--| empty.lua: error: there is no workload { ... }
+--| hint: it must give tokens_per_gpu

@@ -1,0 +1,12 @@
+model { [("k"):rep(4000000)] = 1 }
+--| long_key.lua: error: there is no topology { ... }
+--| hint: it must give gpu, gpus
+--| long_key.lua: error: there is no workload { ... }
+--| hint: it must give tokens_per_gpu
+--| long_key.lua:1:1: error: unknown key 'kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk' in model
+--|   model { [("k"):rep(4000000)] = 1 }
+--|   ^~~~~
+--| hint: known keys: name, hidden, intermediate, experts, top_k, shared_experts, shared_intermediate, activation, clamp, dtype
+--| long_key.lua:1:1: error: model lacks hidden, intermediate, experts, top_k
+--|   model { [("k"):rep(4000000)] = 1 }
+--|   ^~~~~

@@ -1,0 +1,4 @@
+while true do local s = ("x"):rep(7000000) end
+--| rep_loop.lua:1: error: the description runs too long: the limits are 20 million instructions and 500 ms
+--|   while true do local s = ("x"):rep(7000000) end
+--| hint: is there a loop that does not end, or one over very long strings or tables?

@@ -1,0 +1,65 @@
+-- option: -D model.hiden=64
+-- option: -D modl.hidden=64
+-- option: -D hidden=64
+-- option: -D model.experts
+-- option: -D model.top_k=
+-- option: -D model.experts=16x
+-- option: -D topology.gpu=H2O0
+-- option: -D workload.passes={forward,"bakward"}
+-- option: -D schedule.waves=0
+-- option: -D schedule.tile_m="64
+-- option: -D workload.save={{}}
+-- option: -D model.hidden=64,65
+-- option: -D topology.gpu.sms=1
+model { hidden = 64, intermediate = 64, experts = 8, top_k = 2 }
+topology { gpu = "H200", gpus = 1 }
+workload { tokens_per_gpu = 64 }
+--| -D hidden=64:1:4: error: an override names a table and a key
+--|   -D hidden=64
+--|      ^~~~~~
+--| hint: write -D table.key=value, for example -D model.experts=16
+--| -D model.experts:1:4: error: an override without a value
+--|   -D model.experts
+--|      ^~~~~~~~~~~~~
+--| hint: write -D table.key=value, for example -D model.experts=16
+--| -D model.experts=16x:1:10: error: model.experts must be an integer, not the string "16x"
+--|   -D model.experts=16x
+--|            ^~~~~~~
+--| -D model.hidden=64,65:1:19: error: unexpected text after the value
+--|   -D model.hidden=64,65
+--|                     ^~~
+--| hint: a value is a number, a word, "text", true, false, nil or { "a", "b" }
+--| -D model.hiden=64:1:10: error: unknown key 'hiden' in model
+--|   -D model.hiden=64
+--|            ^~~~~
+--| hint: did you mean 'hidden'?
+--| -D model.top_k=:1:16: error: the value is missing
+--|   -D model.top_k=
+--|                  ^
+--| hint: a value is a number, a word, "text", true, false, nil or { "a", "b" }
+--| -D modl.hidden=64:1:4: error: unknown table 'modl'
+--|   -D modl.hidden=64
+--|      ^~~~
+--| hint: did you mean 'model'?
+--| -D schedule.tile_m="64:1:20: error: unfinished string
+--|   -D schedule.tile_m="64
+--|                      ^~~
+--| hint: a value is a number, a word, "text", true, false, nil or { "a", "b" }
+--| -D schedule.waves=0:1:13: error: schedule.waves is 0; legal: 1 to 64
+--|   -D schedule.waves=0
+--|               ^~~~~
+--| -D topology.gpu.sms=1:1:13: error: topology.gpu.sms is 1; legal: 2 to 1024
+--|   -D topology.gpu.sms=1
+--|               ^~~~~~~
+--| -D topology.gpu=H2O0:1:13: error: topology.gpu.base is "H2O0", which is no row of the GPU table
+--|   -D topology.gpu=H2O0
+--|               ^~~
+--| hint: did you mean "H200"? legal: "H100", "H200", "H20", "B200", "GB200", "B300", "GB300", "host", "auto"
+--| -D workload.passes={forward,"bakward"}:1:29: error: workload.passes[2] is "bakward", which is no known word
+--|   -D workload.passes={forward,"bakward"}
+--|                               ^~~~~~~~~
+--| hint: did you mean "backward"? legal: "forward", "backward"
+--| -D workload.save={{}}:1:19: error: a list inside a list
+--|   -D workload.save={{}}
+--|                     ^
+--| hint: a value is a number, a word, "text", true, false, nil or { "a", "b" }
