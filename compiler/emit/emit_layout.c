@@ -33,23 +33,39 @@ static void put_counters(mok_writer *w, const mok_kernel_view *view, const mok_p
   mok_w_close(w, ";");
 }
 
+/* Sizes that the primitives take for granted, in the plan's words. */
+static const struct {
+  const char *region, *bytes;
+} expected[] = {
+    {"flags", "2LL * PLAN_GPUS * 128"},
+    {"x", "2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN"},
+    {"route_offsets", "4LL * (PLAN_EXPERTS + 1)"},
+    {"route_list", "4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K"},
+    {"combine", "2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN"},
+    {"counters", "2LL * 4 * COUNTER_WORDS"},
+    {"row_source", "8LL * PLAN_CAPACITY_ROWS"},
+    {"ring_x", "2LL * PLAN_RING_ROWS * PLAN_HIDDEN"},
+    {"ring_h", "2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE"},
+    {"ring_y", "2LL * PLAN_RING_ROWS * PLAN_HIDDEN"},
+    {"shared_h", "2LL * PLAN_TOKENS_PER_GPU * PLAN_SHARED_INTERMEDIATE"},
+    {"shared_y", "2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN"},
+};
+
 static void put_assertions(mok_writer *w, const mok_plan *plan) {
   mok_w_line(w, "static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, \"the plan counts the heap\");");
   mok_w_line(w, "static_assert(LAYOUT_LOCAL_BYTES == PLAN_LOCAL_BYTES, \"the plan counts the local workspace\");");
   mok_w_line(w, "static_assert(LAYOUT_SHARED_BYTES <= PLAN_SHARED_BYTES_PER_CTA, \"a CTA has the shared memory\");");
-  for (size_t i = 0; i < plan->layout.count; ++i) {
-    const mok_region *region = &plan->layout.regions[i];
-    if (region->align > 1)
-      mok_w_line(w, "static_assert(%s %% %lld == 0, \"%s is aligned\");", mok_w_upper(w, "LAYOUT_", region->name, "_OFFSET"),
-                 (long long)region->align, region->name);
-  }
+  mok_w_line(w, "static_assert(PLAN_RING_SLOTS * PLAN_ROW_PADDING == PLAN_RING_ROWS, \"a slot holds a row block\");");
+  for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i)
+    if (mok_layout_find(&plan->layout, expected[i].region))
+      mok_w_line(w, "static_assert(%s == %s, \"%s has its size\");", mok_w_upper(w, "LAYOUT_", expected[i].region, "_BYTES"),
+                 expected[i].bytes, expected[i].region);
 }
 
 mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out) {
   mok_writer writer = mok_writer_make(arena), *w = &writer;
-  mok_w_comment_open(w, mok_w_format(w, "Memory of %s on %lld x %s: byte offsets and sizes of every region in its space.",
-                                     plan->model->name, (long long)plan->model->gpus, plan->gpu.name));
-  mok_w_comment_close(w);
+  mok_w_heading(w, (mok_loc){0}, "Memory of %s on %lld x %s: byte offsets and sizes of every region in its space.", plan->model->name,
+                (long long)plan->model->gpus, plan->gpu.name);
   mok_w_directive(w, "#ifndef LAYOUT_H");
   mok_w_directive(w, "#define LAYOUT_H");
   mok_w_blank(w);

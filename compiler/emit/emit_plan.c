@@ -38,20 +38,27 @@ static void put_field(mok_writer *w, const mok_model *model, const mok_field_inf
   }
 }
 
+/* The word of a decision that the description could have made, too. */
+static const char *chosen_word(mok_writer *w, const mok_plan_info *decision, int64_t value) {
+  for (size_t i = 0; i < MOK_NUM_FIELDS; ++i)
+    if (strcmp(mok_fields[i].name, decision->name) == 0) return mok_field_word(w->arena, &mok_fields[i], value);
+  return decision->doc;
+}
+
 static void put_number(mok_writer *w, const mok_plan *plan, const mok_plan_info *field) {
   const void *value = (const char *)plan + field->offset;
   const char *text = field->kind == MOK_PK_US ? mok_w_fixed(w, *(const double *)value, 3) : mok_w_int(w, *(const int64_t *)value);
   const char *why = plan->why[field - mok_plan_fields];
-  const char *remark = *field->unit ? mok_w_format(w, "%s: %s", field->unit, why) : mok_w_format(w, "%s: %s", field->doc, why);
+  const char *subject = field->kind == MOK_PK_WORD ? chosen_word(w, field, *(const int64_t *)value) : field->unit;
+  const char *remark = mok_w_format(w, "%s: %s", subject, why);
   mok_w_define(w, mok_w_upper(w, "PLAN_", field->name, ""), text, remark);
 }
 
 mok_status mok_emit_plan(mok_arena *arena, const mok_plan *plan, const char *digest, mok_blob *out) {
   mok_writer writer = mok_writer_make(arena), *w = &writer;
   const mok_model *model = plan->model;
-  mok_w_comment_open(w, mok_w_format(w, "Numbers of %s on %lld x %s: the description's, then the planner's, each with its origin.",
-                                     model->name, (long long)model->gpus, plan->gpu.name));
-  mok_w_comment_close(w);
+  mok_w_heading(w, (mok_loc){0}, "Numbers of %s on %lld x %s: the description's, then the planner's, each with its origin.", model->name,
+                (long long)model->gpus, plan->gpu.name);
   mok_w_directive(w, "#ifndef PLAN_H");
   mok_w_directive(w, "#define PLAN_H");
   const char *table = "";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2, VALUE_COLUMN = 36, REMARK_COLUMN = 54, ENUM_REMARK_COLUMN = 54 };
+enum { INDENT = 2, VALUE_COLUMN = 36, REMARK_COLUMN = 50, ENUM_REMARK_COLUMN = 34 };
 
 static void mistake(mok_writer *w, const char *what, const char *text) {
   if (!w->status) w->status = MOK_ERROR(MOK_ERR_CODEGEN, "the emitter wrote %s: '%s'", what, text);
@@ -168,8 +168,12 @@ void mok_w_define(mok_writer *w, const char *name, const char *value, const char
   mok_buf_printf(&line, "#define %s ", mok_w_name(w, name));
   mok_buf_pad_to(&line, VALUE_COLUMN);
   mok_buf_puts(&line, value);
+  if (*remark) { /* always behind: a column of reasons reads better than lines of one width */
+    mok_buf_putc(&line, ' ');
+    mok_buf_pad_to(&line, REMARK_COLUMN);
+    mok_buf_printf(&line, "/* %s */", comment_text(w, remark));
+  }
   put_line(w, 0, line.data);
-  mok_w_remark(w, REMARK_COLUMN, remark);
 }
 
 void mok_w_enumerator(mok_writer *w, const char *name, const char *value, const char *remark) {

@@ -46,7 +46,7 @@ void mok_w_comment_open(mok_writer *w, const char *text);
 void mok_w_comment_more(mok_writer *w, const char *text); /* "" : an empty line */
 void mok_w_comment_close(mok_writer *w);
 
-/* #define NAME VALUE, remark in a column. value is printed as it is. */
+/* #define NAME VALUE, remark behind it in a column. value is printed as it is. */
 void mok_w_define(mok_writer *w, const char *name, const char *value, const char *remark);
 /* NAME = VALUE, inside an enum block, remark in a column. */
 void mok_w_enumerator(mok_writer *w, const char *name, const char *value, const char *remark);

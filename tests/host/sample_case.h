@@ -14,6 +14,7 @@ static const layer_shape sample_shape = {
     .gpus = PLAN_GPUS,
     .tokens_per_gpu = PLAN_TOKENS_PER_GPU,
     .activation = LAYER_SWIGLU,
+    .clamp = PLAN_CLAMP,
 };
 
 #endif
