@@ -78,7 +78,7 @@ void mok_session_progress(mok_session *session, const char *what) {
 
 int mok_session_finish(mok_session *session, mok_status status) {
   mok_session_progress(session, NULL);
-  mok_diag_print(session->diag, stderr, session->color);
+  if (!session->options.quiet.given || mok_diag_errors(session->diag) > 0) mok_diag_print(session->diag, stderr, session->color);
   if (status && !mok_status_is_reported(status)) {
     talk_line(session, "error: ", "\033[1;31m", "%s", mok_status_text(status));
     mok_session_remark(session, "raised at %s", mok_status_place(status));

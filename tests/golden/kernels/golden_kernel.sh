@@ -8,9 +8,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/mok-golden-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$case" || exit 2
 for pass in assign-roles insert-sync; do
-  "$mokgen" --emit=mok:$pass model.lua -o "$work/$pass.mlir" || exit 1
+  "$mokgen" -q --emit=mok:$pass model.lua -o "$work/$pass.mlir" || exit 1
 done
-"$mokgen" --emit=cuda model.lua -o "$work/src" || exit 1
+"$mokgen" -q --emit=cuda model.lua -o "$work/src" || exit 1
 mv "$work/src"/* "$work" && rmdir "$work/src"
 failed=0
 for file in $(cd "$work" && ls); do

@@ -1,0 +1,80 @@
+/* Memory of relu2-4xhost on 4 x host: byte offsets and sizes of every region in its space. */
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+#include "mok_plan.h"
+
+/* heap: symmetric, the same on every rank; peers read and write it */
+#define LAYOUT_FLAGS_OFFSET         0LL           /* 8 x 32 u32: one 128-byte line per (rank barrier, peer) */
+#define LAYOUT_FLAGS_BYTES          1024LL
+#define LAYOUT_X_OFFSET             1024LL        /* 100 x 72 bf16: this rank's tokens, read by peers */
+#define LAYOUT_X_BYTES              14400LL
+#define LAYOUT_ROUTE_OFFSETS_OFFSET 15488LL       /* 4 i32: first entry of each expert in route_list */
+#define LAYOUT_ROUTE_OFFSETS_BYTES  16LL
+#define LAYOUT_ROUTE_LIST_OFFSET    15616LL       /* 100 i32: this rank's valid routes, sorted by expert */
+#define LAYOUT_ROUTE_LIST_BYTES     400LL
+#define LAYOUT_COMBINE_OFFSET       16128LL       /* 100 x 72 bf16: y of each route, written by the expert's owner */
+#define LAYOUT_COMBINE_BYTES        14400LL
+#define LAYOUT_HEAP_BYTES           30720LL       /* all of them */
+
+/* local: this rank's workspace */
+#define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
+#define LAYOUT_CONTROL_BYTES        1024LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 32 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       256LL
+#define LAYOUT_EXPERT_BASE_OFFSET   1280LL        /* 2 i32: first padded row of each local expert */
+#define LAYOUT_EXPERT_BASE_BYTES    8LL
+#define LAYOUT_EXPERT_ROWS_OFFSET   1536LL        /* 1 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_BYTES    4LL
+#define LAYOUT_BLOCK_EXPERT_OFFSET  1792LL        /* 8 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   32LL
+#define LAYOUT_ROW_SOURCE_OFFSET    2048LL        /* 512 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     4096LL
+#define LAYOUT_RING_X_OFFSET        6144LL        /* 512 x 72 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         73728LL
+#define LAYOUT_RING_H_OFFSET        79872LL       /* 512 x 200 bf16: activations */
+#define LAYOUT_RING_H_BYTES         204800LL
+#define LAYOUT_RING_Y_OFFSET        284672LL      /* 512 x 72 bf16: expert outputs */
+#define LAYOUT_RING_Y_BYTES         73728LL
+#define LAYOUT_LOCAL_BYTES          358400LL      /* all of them */
+
+/* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
+#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 8 x 10240 byte: A and B of each stage */
+#define LAYOUT_PIPELINE_BYTES       81920LL
+#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 32 x 144 byte: pieces of rows on their way; pulling warps first */
+#define LAYOUT_SLOTS_BYTES          4608LL
+#define LAYOUT_SLOT_BARRIERS_OFFSET 4608LL        /* comm: 32 x 8 byte: one per slot */
+#define LAYOUT_SLOT_BARRIERS_BYTES  256LL
+#define LAYOUT_STAGING_OFFSET       81920LL       /* compute: 64 x 16 bf16: a tile on its way out, 128 columns at a time */
+#define LAYOUT_STAGING_BYTES        2048LL
+#define LAYOUT_BARRIERS_OFFSET      83968LL       /* compute: 16 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_BARRIERS_BYTES       128LL
+#define LAYOUT_CTA_OFFSET           84096LL       /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_BYTES            256LL
+#define LAYOUT_SHARED_BYTES         84352LL       /* all of them */
+
+/* Words of a counter set. */
+enum {
+  COUNTER_X_READY = 0,            /* 8, one per row block */
+  COUNTER_H_READY = 8,            /* 8, one per row block */
+  COUNTER_Y_READY = 16,           /* 8, one per row block */
+  COUNTER_Y_DONE = 24,            /* 8, one per row block */
+  COUNTER_WORDS = 32,
+};
+
+static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
+static_assert(LAYOUT_LOCAL_BYTES == PLAN_LOCAL_BYTES, "the plan counts the local workspace");
+static_assert(LAYOUT_SHARED_BYTES <= PLAN_SHARED_BYTES_PER_CTA, "a CTA has the shared memory");
+static_assert(PLAN_RING_SLOTS * PLAN_ROW_PADDING == PLAN_RING_ROWS, "a slot holds a row block");
+static_assert(LAYOUT_FLAGS_BYTES == 2LL * PLAN_GPUS * 128, "flags has its size");
+static_assert(LAYOUT_X_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "x has its size");
+static_assert(LAYOUT_ROUTE_OFFSETS_BYTES == 4LL * (PLAN_EXPERTS + 1), "route_offsets has its size");
+static_assert(LAYOUT_ROUTE_LIST_BYTES == 4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K, "route_list has its size");
+static_assert(LAYOUT_COMBINE_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN, "combine has its size");
+static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has its size");
+static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
+static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
+static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
+static_assert(LAYOUT_RING_Y_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_y has its size");
+
+#endif
