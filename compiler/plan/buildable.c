@@ -3,28 +3,16 @@
 
 #define NOT_YET(...) MOK_ERROR(MOK_ERR_NO_PLAN, "not in this version: " __VA_ARGS__)
 
-static const char *word(mok_field_id field, int64_t value, mok_arena *arena) {
-  return mok_field_word(arena, &mok_fields[field], value);
-}
-
-static mok_status check(const mok_plan *p, const mok_target *target, mok_arena *arena) {
+mok_status mok_plan_buildable(const mok_plan *p, const mok_target *target) {
+  static const char *const dtypes[] = {"bf16", "fp8_block128", "mxfp8"}, *const comms[] = {"sms", "warps", "epilogue"};
   const mok_model *m = p->model;
   if (!target->templates) return NOT_YET("kernels for %s (%s)", target->name, target->status);
-  if (m->dtype != MOK_BF16)
-    return NOT_YET("kernels with dtype \"%s\"; \"bf16\" is there", word(MOK_FIELD_dtype, m->dtype, arena));
+  if (m->dtype != MOK_BF16) return NOT_YET("kernels with dtype \"%s\"; \"bf16\" is there", dtypes[m->dtype]);
   if (m->passes & MOK_PASS_BACKWARD) return NOT_YET("the backward pass; passes = { \"forward\" } is there");
-  if (p->comm != MOK_COMM_SMS)
-    return NOT_YET("kernels with schedule.comm = \"%s\"; \"sms\" is there", word(MOK_FIELD_comm, p->comm, arena));
+  if (p->comm != MOK_COMM_SMS) return NOT_YET("kernels with schedule.comm = \"%s\"; \"sms\" is there", comms[p->comm]);
   if (p->wire_dedup != 0) return NOT_YET("kernels with schedule.wire_dedup = \"on\"; \"off\" is there");
   if (p->readiness != MOK_READY_TILE) return NOT_YET("kernels with schedule.readiness = \"minibatch\"; \"tile\" is there");
   if (p->cluster != 1) return NOT_YET("kernels with schedule.cluster = 2; 1 is there");
   if (p->gate_up_m > 128) return NOT_YET("kernels with schedule.tile_m = 256; 64 and 128 are there");
   return MOK_OK;
-}
-
-mok_status mok_plan_buildable(const mok_plan *plan, const mok_target *target) {
-  mok_arena *scratch = mok_arena_create();
-  const mok_status status = check(plan, target, scratch);
-  mok_arena_destroy(scratch);
-  return status;
 }

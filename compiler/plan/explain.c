@@ -168,7 +168,8 @@ void mok_plan_explain(const mok_plan *plan, mok_buf *out) {
   group(pg, "Bytes on the wire, a layer and rank", "wire");
   group(pg, "Schedule", "schedule");
   memory(pg);
-  map_of(pg, MOK_SPACE_SHARED, "Shared memory of one CTA (roles overlap, a CTA has one)");
+  map_of(pg, MOK_SPACE_SHARED,
+         plan->comm == MOK_COMM_WARPS ? "Shared memory of one CTA" : "Shared memory of one CTA (its role's part of it)");
   map_of(pg, MOK_SPACE_HEAP, "Symmetric heap of one rank");
   map_of(pg, MOK_SPACE_LOCAL, "Local workspace of one rank");
 }

@@ -110,13 +110,13 @@ bool mok_search(const mok_model *model, const mok_load *load, const mok_gpu *gpu
 /* Best SM split and minibatch for a fixed tile. */
 bool mok_search_tile(const mok_model *model, const mok_load *load, const mok_gpu *gpu, const mok_choice *tile, mok_choice *best,
                      mok_cost *cost);
-bool mok_builds_here(const mok_choice *c); /* what this version's kernel generator makes */
 
 /* schedule.c: fixed fields that no search can meet, each at its place. */
 void mok_schedule_check(const mok_model *model, const mok_load *load, const mok_gpu *gpu, mok_diag *diag);
 
 /* layout.c */
 mok_layout mok_layout_of(mok_arena *arena, const mok_model *model, const mok_choice *c, int64_t capacity_rows);
+int64_t mok_rank_bytes(const mok_model *model, const mok_choice *c, int64_t capacity_rows); /* heap and local of that layout */
 int64_t mok_saved_bytes(const mok_model *model, const mok_load *load, int64_t m);
 
 /* reason.c: why[] and warnings of a filled plan. */

@@ -139,17 +139,28 @@ static void sort_regions(map *to) {
   }
 }
 
+static void build(map *to, const mok_model *model, const mok_choice *c, int64_t capacity_rows) {
+  add_heap(to, model);
+  add_local(to, model, c, capacity_rows);
+  add_shared(to, model, c);
+  to->bytes[MOK_SPACE_HEAP] = mok_round_up(to->bytes[MOK_SPACE_HEAP], 256);
+  to->bytes[MOK_SPACE_LOCAL] = mok_round_up(to->bytes[MOK_SPACE_LOCAL], 256);
+}
+
 mok_layout mok_layout_of(mok_arena *arena, const mok_model *model, const mok_choice *c, int64_t capacity_rows) {
   map to = {.regions = MOK_NEW_ARRAY(arena, MAX_REGIONS, mok_region)};
-  add_heap(&to, model);
-  add_local(&to, model, c, capacity_rows);
-  add_shared(&to, model, c);
+  build(&to, model, c, capacity_rows);
   sort_regions(&to);
   mok_layout layout = {.regions = to.regions, .count = to.count};
   memcpy(layout.bytes, to.bytes, sizeof layout.bytes);
-  layout.bytes[MOK_SPACE_HEAP] = mok_round_up(layout.bytes[MOK_SPACE_HEAP], 256);
-  layout.bytes[MOK_SPACE_LOCAL] = mok_round_up(layout.bytes[MOK_SPACE_LOCAL], 256);
   return layout;
+}
+
+int64_t mok_rank_bytes(const mok_model *model, const mok_choice *c, int64_t capacity_rows) {
+  mok_region regions[MAX_REGIONS];
+  map to = {.regions = regions};
+  build(&to, model, c, capacity_rows);
+  return to.bytes[MOK_SPACE_HEAP] + to.bytes[MOK_SPACE_LOCAL];
 }
 
 /* Rows within the imbalance bound, each with what workload.save keeps and its route. */

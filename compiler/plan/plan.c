@@ -29,15 +29,11 @@ static double round3(double us) { return (double)(int64_t)(us * 1000.0 + 0.5) / 
 
 static int64_t rank_bytes(const mok_layout *layout) { return layout->bytes[MOK_SPACE_HEAP] + layout->bytes[MOK_SPACE_LOCAL]; }
 
-/* Bytes of one rank with a ring of `minibatches`. Arithmetic only, so that a search over token counts is cheap. */
+/* Bytes of one rank with a ring of `minibatches`. */
 static int64_t bytes_with(const mok_model *model, mok_choice c, int64_t minibatches) {
-  mok_arena *scratch = mok_arena_create();
   const mok_load load = mok_load_of(model);
   c.ring_blocks = minibatches * c.minibatch_blocks;
-  const mok_layout layout = mok_layout_of(scratch, model, &c, mok_capacity_rows(&load, c.m));
-  const int64_t bytes = rank_bytes(&layout);
-  mok_arena_destroy(scratch);
-  return bytes;
+  return mok_rank_bytes(model, &c, mok_capacity_rows(&load, c.m));
 }
 
 /* Sets the ring. Returns the minibatches wanted before capacity and memory cut them. */

@@ -41,9 +41,9 @@ typedef struct mok_plan_info {
 } mok_plan_info;
 extern const mok_plan_info mok_plan_fields[MOK_NUM_PLAN];
 
-/* Makes the plan of `model` on `gpu` (the row that topology.gpu names, "auto" already resolved by the driver stage). A description
- * that has no plan is MOK_ERR_NO_PLAN: the message names the budget that was exceeded, by how much, and what would fit. A schedule
- * field the user fixed is taken as it is or refused (diagnostic at its place, MOK_ERR_NO_PLAN); it is never silently changed. */
+/* Makes the plan of `model` on `gpu` (the row that topology.gpu names, "auto" already resolved by the driver stage). What has no
+ * plan is MOK_ERR_NO_PLAN: the message names the budget that was exceeded, by how much, and what would fit. A schedule field the
+ * user fixed is taken as it is or refused (diagnostic at its place, MOK_ERR_NO_PLAN); it is never silently changed. */
 MOK_MUST_USE mok_status mok_plan_make(mok_arena *arena, mok_diag *diag, const mok_model *model, const mok_gpu *gpu,
                                       const mok_plan **out);
 

@@ -12,6 +12,11 @@ static void check_sms(const mok_model *model, const mok_gpu *gpu, mok_diag *diag
   const bool warps = model->comm == MOK_COMM_WARPS;
   const int64_t unit = pair ? 2 : 1, roles = warps ? 1 : 2;
   char hint[160];
+  if (gpu->sms < roles * unit) {
+    snprintf(hint, sizeof hint, "sms = %" PRId64 " or more: one %s for each role", roles * unit, pair ? "pair" : "SM");
+    REFUSE(gpu, hint, "topology.gpu has %" PRId64 " SM%s, too few for a kernel", gpu->sms, gpu->sms == 1 ? "" : "s");
+    return;
+  }
   if (left < roles * unit) {
     snprintf(hint, sizeof hint, "%s; reserved_sms may be at most %" PRId64,
              warps ? "the products need SMs" : "communication and products need SMs each", mok_max64(0, gpu->sms - roles * unit));

@@ -111,7 +111,3 @@ bool mok_search(const mok_model *model, const mok_load *l, const mok_gpu *gpu, i
   }
   return found;
 }
-
-bool mok_builds_here(const mok_choice *c) {
-  return c->comm == MOK_COMM_SMS && c->readiness == MOK_READY_TILE && c->dedup == 0 && c->cluster == 1 && c->m <= 128;
-}

@@ -320,6 +320,17 @@ START_TEST(schedules_that_cannot_be) {
 }
 END_TEST
 
+START_TEST(too_few_sms) {
+  mok_model *m = kimi();
+  m->gpu.sms = 1;
+  refused(m, "hint: sms = 2 or more: one SM for each role");
+  m->gpu.sms = 2;
+  ck_assert_int_eq(plan_of(m)->sms_compute, 1);
+  m->cluster = 2;
+  refused(m, "hint: sms = 4 or more: one pair for each role");
+}
+END_TEST
+
 START_TEST(what_this_version_builds) {
   const mok_target *h = mok_target_find("sm_90a"), *host = mok_target_find("host");
   mok_assert_ok(mok_plan_buildable(plan_of(kimi()), h));
@@ -518,6 +529,23 @@ START_TEST(a_plan_takes_milliseconds) {
 }
 END_TEST
 
+static void plan_on(mok_arena *limited, void *user) {
+  mok_model *m = user;
+  mok_diag *own = mok_diag_create(limited);
+  const mok_plan *plan = NULL;
+  mok_assert_ok(mok_plan_make(limited, own, m, mok_gpu_find("H200"), &plan));
+  mok_buf text = mok_buf_make(limited);
+  mok_plan_explain(plan, &text);
+  mok_plan_json(plan, &text);
+}
+
+START_TEST(memory_may_run_out) {
+  mok_model *m = kimi();
+  finish(m);
+  ck_assert_int_gt(mok_test_failing_allocator(plan_on, NULL, m), 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("plan");
   TCase *t = tcase_create("plan");
@@ -531,6 +559,7 @@ int main(void) {
   tcase_add_test(t, memory_refusal_names_the_largest_count);
   tcase_add_test(t, fixed_fields_are_kept);
   tcase_add_test(t, schedules_that_cannot_be);
+  tcase_add_test(t, too_few_sms);
   tcase_add_test(t, what_this_version_builds);
   tcase_add_test(t, auto_is_buildable);
   tcase_add_test(t, layout_of_one_rank_and_of_many);
@@ -539,6 +568,7 @@ int main(void) {
   tcase_add_test(t, verify_catches_every_field);
   tcase_add_test(t, verify_catches_every_region);
   tcase_add_test(t, same_bytes_twice);
+  tcase_add_test(t, memory_may_run_out);
   tcase_add_test(t, a_plan_takes_milliseconds);
   suite_add_tcase(suite, t);
   return mok_suite_main(suite);
