@@ -12,6 +12,7 @@ void mok_append_text(MlirStringRef text, void *user) { mok_buf_write(user, text.
 static void report(mok_ir *ir, mok_severity severity, MlirDiagnostic diagnostic) {
   mok_buf text = mok_buf_make(ir->arena);
   mlirDiagnosticPrint(diagnostic, mok_append_text, &text);
+  if (strncmp(text.data, "see current operation", 21) == 0) return; /* the op in generic form: pages that help nobody */
   mok_diag_report(ir->diag, severity, mok_loc_of(ir->arena, mlirDiagnosticGetLocation(diagnostic)), NULL, "%s", text.data);
 }
 

@@ -23,7 +23,7 @@ void mok_append_text(MlirStringRef text, void *user); /* MlirStringCallback onto
 
 mok_module *mok_module_own(mok_ir *ir, MlirModule module, bool from_user);
 void mok_module_set_after(mok_module *module, const char *pass);
-/* mok.plan of `plan`: {model = {..}, topology, workload, schedule, gpu = "H200", plan = {..}}. */
+/* mok.plan of `plan`: {model = {..}, topology, workload, schedule, given = {places}, gpu = "H200", plan = {..}}. */
 MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const mok_plan *plan);
 void mok_module_set_plan(mok_module *module, const mok_plan *plan);
 

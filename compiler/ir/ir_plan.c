@@ -54,6 +54,14 @@ static MlirAttribute encode_field(MlirContext context, mok_arena *arena, const m
   return (MlirAttribute){NULL};
 }
 
+/* Places of the fields that the description spells out: {hidden = loc("kimi.lua":5:3)}. */
+static MlirAttribute encode_places(MlirContext context, const mok_model *model) {
+  dictionary d = {.context = context, .count = 0};
+  for (size_t i = 0; i < MOK_NUM_FIELDS; ++i)
+    if (model->given[i]) put(&d, mok_fields[i].name, mlirLocationGetAttribute(mok_loc_make(context, model->loc[i])));
+  return finish(&d);
+}
+
 MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const mok_plan *plan) {
   dictionary top = {.context = context, .count = 0};
   for (int t = 0; t < NUM_TABLES; ++t) {
@@ -66,6 +74,7 @@ MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const
     put(&top, model_tables[t], finish(&d));
   }
   put(&top, "gpu", mok_attr_text(context, plan->gpu.name));
+  put(&top, "given", encode_places(context, plan->model));
   dictionary d = {.context = context, .count = 0};
   for (size_t i = 0; i < MOK_NUM_PLAN; ++i) {
     const mok_plan_info *field = &mok_plan_fields[i];
@@ -216,13 +225,29 @@ static void decode_model(decoder *d, MlirAttribute top, mok_model *model) {
       const mok_field_info *field = &mok_fields[i];
       if (strcmp(field->table, model_tables[t]) != 0) continue;
       known[count++] = field->name;
-      model->given[i] = true;
-      model->loc[i] = d->loc;
       MlirAttribute a = entry(d, table, model_tables[t], field->name);
       if (!mlirAttributeIsNull(a)) decode_field(d, field, a, (char *)model + field->offset);
     }
     reject_unknown(d, table, model_tables[t], known, count);
   }
+}
+
+static void decode_places(decoder *d, MlirAttribute top, mok_model *model) {
+  MlirAttribute table = table_of(d, top, "given");
+  const char *known[MOK_NUM_FIELDS];
+  for (size_t i = 0; i < MOK_NUM_FIELDS; ++i) {
+    known[i] = mok_fields[i].name;
+    model->loc[i] = d->loc;
+    if (mlirAttributeIsNull(table)) continue;
+    MlirAttribute a = mlirDictionaryAttrGetElementByName(table, mok_ref(known[i]));
+    model->given[i] = !mlirAttributeIsNull(a);
+    if (!model->given[i]) continue;
+    if (mlirAttributeIsALocation(a))
+      model->loc[i] = mok_loc_of(d->arena, mlirLocationFromAttribute(a));
+    else
+      complain(d, "given", known[i], "must be a location", NULL);
+  }
+  reject_unknown(d, table, "given", known, MOK_NUM_FIELDS);
 }
 
 /* Numbers of the attribute over those of `plan`; reasons of numbers that differ say so. */
@@ -265,11 +290,12 @@ mok_status mok_ir_plan(mok_ir *ir, const mok_module *module, mok_arena *arena, c
     mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, d.loc, NULL, "the module has no dictionary attribute mok.plan");
     return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "no mok.plan"));
   }
-  static const char *const known[] = {"model", "topology", "workload", "schedule", "gpu", "plan"};
+  static const char *const known[] = {"model", "topology", "workload", "schedule", "given", "gpu", "plan"};
   reject_unknown(&d, top, "", known, sizeof known / sizeof *known);
 
   mok_model *model = MOK_NEW(arena, mok_model);
   decode_model(&d, top, model);
+  decode_places(&d, top, model);
   const char *row_name = mok_attr_string(arena, mlirDictionaryAttrGetElementByName(top, mok_ref("gpu")));
   const mok_gpu *row = row_name ? mok_gpu_find(row_name) : NULL;
   if (!row) complain(&d, "gpu", "", "must name a row of the GPU table", NULL);

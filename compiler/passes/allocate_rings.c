@@ -2,8 +2,8 @@
  *
  *   region ring_x : memref<?x7168xbf16>  ->  ... in(local) at(0) bytes(...) slot(row_block mod ring_slots)
  *
- * A region is a ring when tasks on row blocks write it and the layout holds fewer rows than the routing table. Regions that only
- * barriers, counters and shared memory need are declared here, so that the module states the whole memory map.
+ * A region that tasks on row blocks write is a ring. Regions that only barriers, counters and shared memory need are declared
+ * here, so that the module states the whole memory map, in its order.
  */
 #include <string.h>
 
@@ -63,6 +63,7 @@ static mok_status run(mok_pass_context *context) {
   if (plan->ring_slots * plan->row_padding != plan->ring_rows)
     return mok_pass_fail(context, context->kernel, "%lld ring slots of %lld rows are not the ring's %lld rows", (long long)plan->ring_slots,
                          (long long)plan->row_padding, (long long)plan->ring_rows);
+  MlirOperation last = {NULL}; /* regions end up in the order of the memory map */
   for (size_t i = 0; i < plan->layout.count; ++i) {
     const mok_region *region = &plan->layout.regions[i];
     MlirType type = mok_type(context->context, context->arena, "%s", type_of(context->arena, region));
@@ -70,8 +71,12 @@ static mok_status run(mok_pass_context *context) {
     if (mlirOperationIsNull(op)) op = declare(context, region, type);
     if (!mok_op_is(op, "mok.region")) return mok_pass_fail(context, op, "@%s is the name of a region of the layout", region->name);
     MOK_TRY(place(context, op, region, type));
-    if (region->space == MOK_SPACE_LOCAL && region->rows == plan->ring_rows && written_by_row_blocks(view, region->name))
-      mok_op_set(op, "slots", mok_attr_text(context->context, "ring_slots"));
+    if (!mlirOperationIsNull(last)) mlirOperationMoveAfter(op, last);
+    last = op;
+    if (!written_by_row_blocks(view, region->name)) continue;
+    if (region->rows != plan->ring_rows)
+      return mok_pass_fail(context, op, "@%s has %lld rows, a ring has %lld", region->name, (long long)region->rows, (long long)plan->ring_rows);
+    mok_op_set(op, "slots", mok_attr_text(context->context, "ring_slots"));
   }
   for (size_t i = 0; i < view->region_count; ++i) {
     if (mok_layout_find(&plan->layout, view->regions[i].name)) continue;

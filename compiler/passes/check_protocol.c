@@ -6,10 +6,13 @@
  *             across ranks only a rank barrier does; a ring slot is written again only after its last reader
  *   edges     the kind of a wait and of its signal fits how the data was written and is read
  *
+ * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c): an error, never a warning.
+ *
  * Symbolic: blocks stay names. A lap back means `ring_slots` blocks, which is at least one minibatch.
  */
 #include <string.h>
 
+#include "check_numbers.h"
 #include "protocol.h"
 
 enum { MAX_LAG = 1 };
@@ -259,6 +262,7 @@ static void check_edges(checker *c, const mok_step *wait) {
 
 static mok_status run(mok_pass_context *context) {
   const mok_kernel_view *view = mok_kernel_view_of(context->arena, context->kernel);
+  MOK_TRY(mok_check_numbers(context, view));
   checker c = {.context = context, .protocol = mok_protocol_of(context->arena, view)};
   c.accesses = mok_protocol_accesses(context->arena, &c.protocol, &c.access_count);
   c.visited = MOK_NEW_ARRAY(context->arena, c.protocol.count * (MAX_LAG + 1), bool);

@@ -21,12 +21,26 @@ mok_status mok_pass_fail(mok_pass_context *context, MlirOperation op, const char
   return mok_status_mark_reported(MOK_ERROR(MOK_ERR_CODEGEN, "%s", text));
 }
 
+/* Declarations stand in groups, in this order, ahead of values and phases. */
+static int declaration_rank(MlirOperation op) {
+  static const char *const kinds[] = {"mok.argument", "mok.extent", "mok.region", "mok.product", "mok.counter"};
+  for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); ++i)
+    if (mok_op_is(op, kinds[i])) return i;
+  return -1;
+}
+
 MlirOperation mok_pass_declare(mok_pass_context *context, mok_draft *draft) {
-  MlirBlock body = mok_op_body(context->kernel);
-  MOK_FOR_OPS(op, body) {
-    if (mok_op_is(op, "mok.phase")) return mok_draft_before(draft, op);
+  MlirOperation op = mok_draft_append(draft, mok_op_body(context->kernel));
+  MlirOperation last = {NULL};
+  MOK_FOR_OPS(other, mok_op_body(context->kernel)) {
+    const int rank = declaration_rank(other);
+    if (!mlirOperationEqual(other, op) && rank >= 0 && rank <= declaration_rank(op)) last = other;
   }
-  return mok_draft_append(draft, body);
+  if (!mlirOperationIsNull(last))
+    mlirOperationMoveAfter(op, last);
+  else if (!mlirOperationEqual(op, mlirBlockGetFirstOperation(mok_op_body(context->kernel))))
+    mlirOperationMoveBefore(op, mlirBlockGetFirstOperation(mok_op_body(context->kernel)));
+  return op;
 }
 
 void mok_pass_extent(mok_pass_context *context, const char *name, int64_t value, const char *origin) {
@@ -58,16 +72,56 @@ static void on_run(MlirOperation op, MlirExternalPass external, void *user) {
   mlirExternalPassSignalFailure(external);
 }
 
-static mok_status run_passes(mok_module *module, mok_pass_context *context, const mok_pass *const *passes, size_t count) {
+static size_t pass_index(const char *name) {
+  size_t i = 0;
+  while (i < mok_pipeline_length && strcmp(mok_pipeline[i]->name, name) != 0) ++i;
+  return i;
+}
+
+typedef struct selection {
+  const mok_pass **passes;
+  size_t count;
+} selection;
+
+static void choose(selection *s, const mok_pass *pass) { s->passes[s->count++] = pass; }
+
+/* Which passes come after mok.after, up to stop_after. A module from the user that is past check-protocol may have been edited
+ * since, so it is checked again. */
+static mok_status select_passes(mok_arena *arena, const mok_module *module, const mok_pipeline_options *options, selection *out) {
+  *out = (selection){.passes = MOK_NEW_ARRAY(arena, mok_pipeline_length + options->only_count + 1, const mok_pass *)};
+  if (options->only) {
+    for (size_t i = 0; i < options->only_count; ++i) choose(out, options->only[i]);
+    return MOK_OK;
+  }
+  const char *after = mok_ir_after(module);
+  size_t begin = 0, end = mok_pipeline_length;
+  if (strcmp(after, "build") != 0) {
+    begin = pass_index(after) + 1;
+    if (begin > mok_pipeline_length)
+      return MOK_ERROR(module->from_user ? MOK_ERR_DESCRIPTION : MOK_ERR_CODEGEN, "mok.after = \"%s\" is no pass of this version", after);
+  }
+  if (options->stop_after) {
+    end = strcmp(options->stop_after, "build") == 0 ? 0 : pass_index(options->stop_after) + 1;
+    if (end > mok_pipeline_length) return MOK_ERROR(MOK_ERR_USAGE, "no pass is named '%s'", options->stop_after);
+  }
+  if (end < begin) return MOK_ERROR(MOK_ERR_USAGE, "the module is already past %s: mok.after is \"%s\"", options->stop_after, after);
+  const size_t check = pass_index(mok_pass_check_protocol.name);
+  if (module->from_user && begin > check) choose(out, &mok_pass_check_protocol);
+  for (size_t i = begin; i < end; ++i) choose(out, mok_pipeline[i]);
+  return MOK_OK;
+}
+
+static mok_status run_passes(mok_module *module, mok_pass_context *context, const selection *selected) {
   MlirPassManager manager = mlirPassManagerCreate(context->context);
   MlirOpPassManager nested = mlirPassManagerGetNestedUnder(manager, mok_ref("mok.kernel"));
   MlirTypeIDAllocator ids = mlirTypeIDAllocatorCreate();
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < selected->count; ++i) {
+    const mok_pass *pass = selected->passes[i];
     step *s = MOK_NEW(context->arena, step);
-    *s = (step){.pass = passes[i], .context = context};
+    *s = (step){.pass = pass, .context = context};
     MlirExternalPassCallbacks callbacks = {.construct = on_construct, .destruct = on_destruct, .clone = on_clone, .run = on_run};
-    MlirPass external = mlirCreateExternalPass(mlirTypeIDAllocatorAllocateTypeID(ids), mok_ref(passes[i]->name), mok_ref(passes[i]->name),
-                                               mok_ref(passes[i]->summary), mok_ref("mok.kernel"), 0, NULL, callbacks, s);
+    MlirPass external = mlirCreateExternalPass(mlirTypeIDAllocatorAllocateTypeID(ids), mok_ref(pass->name), mok_ref(pass->name),
+                                               mok_ref(pass->summary), mok_ref("mok.kernel"), 0, NULL, callbacks, s);
     mlirOpPassManagerAddOwnedPass(nested, external);
   }
   MlirLogicalResult result = mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module->module));
@@ -78,48 +132,18 @@ static mok_status run_passes(mok_module *module, mok_pass_context *context, cons
   return mok_status_mark_reported(MOK_ERROR(MOK_ERR_CODEGEN, "the module is not valid after a pass"));
 }
 
-/* Which passes come after mok.after, up to stop_after. */
-static mok_status select_passes(const mok_module *module, const mok_pipeline_options *options, const mok_pass *const **first,
-                                size_t *count) {
-  if (options->only) {
-    *first = options->only;
-    *count = options->only_count;
-    return MOK_OK;
-  }
-  const char *after = mok_ir_after(module);
-  size_t begin = 0;
-  if (strcmp(after, "build") != 0) {
-    while (begin < mok_pipeline_length && strcmp(mok_pipeline[begin]->name, after) != 0) ++begin;
-    if (begin == mok_pipeline_length)
-      return MOK_ERROR(module->from_user ? MOK_ERR_DESCRIPTION : MOK_ERR_CODEGEN, "mok.after = \"%s\" is no pass of this version", after);
-    ++begin;
-  }
-  size_t end = mok_pipeline_length;
-  if (options->stop_after && strcmp(options->stop_after, "build") == 0) {
-    end = 0;
-  } else if (options->stop_after) {
-    for (end = 0; end < mok_pipeline_length && strcmp(mok_pipeline[end]->name, options->stop_after) != 0; ++end) {
-    }
-    if (end == mok_pipeline_length) return MOK_ERROR(MOK_ERR_USAGE, "no pass is named '%s'", options->stop_after);
-    ++end;
-  }
-  if (end < begin) return MOK_ERROR(MOK_ERR_USAGE, "the module is already past %s: mok.after is \"%s\"", options->stop_after, after);
-  *first = mok_pipeline + begin;
-  *count = end - begin;
-  return MOK_OK;
-}
-
 mok_status mok_pipeline_run(mok_ir *ir, mok_module *module, const mok_plan *plan, const mok_pipeline_options *options) {
-  const mok_pass *const *passes = NULL;
-  size_t count = 0;
-  MOK_TRY(select_passes(module, options, &passes, &count));
-  if (count == 0) return MOK_OK;
   mok_arena *arena = mok_arena_create();
   mok_pass_context context = {.context = ir->context, .plan = plan, .diag = ir->diag, .arena = arena,
                               .check_warns = options->check_warns};
-  mok_status status = run_passes(module, &context, passes, count);
+  selection selected;
+  mok_status status = select_passes(arena, module, options, &selected);
+  if (!status && selected.count > 0) status = run_passes(module, &context, &selected);
+  if (!status && selected.count > 0) {
+    const char *last = selected.passes[selected.count - 1]->name, *after = mok_ir_after(module);
+    if (strcmp(after, "build") == 0 || options->only || pass_index(last) > pass_index(after)) mok_module_set_after(module, last);
+  }
   mok_arena_destroy(arena);
-  if (!status) mok_module_set_after(module, passes[count - 1]->name);
   if (status && module->from_user && mok_status_exit_code(status) == MOK_ERR_CODEGEN) {
     mok_status theirs = mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "%s", mok_status_text(status)));
     mok_status_free(status);

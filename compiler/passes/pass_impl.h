@@ -26,9 +26,9 @@ extern const mok_pass mok_pass_lower_to_cuda;
 /* A pass met something it cannot handle: error at `op`, MOK_ERR_CODEGEN (the adapter makes it the user's when the module is). */
 mok_status mok_pass_fail(mok_pass_context *context, MlirOperation op, const char *fmt, ...) MOK_PRINTF(3, 4);
 
-/* Declaration of an extent at the place of the kernel's other declarations, made once. */
+/* Declares an extent once. */
 void mok_pass_extent(mok_pass_context *context, const char *name, int64_t value, const char *origin);
-/* Appends to the kernel's declarations: before the first phase, or at the end. */
+/* Makes the draft a declaration of the kernel, last of its kind. */
 MlirOperation mok_pass_declare(mok_pass_context *context, mok_draft *draft);
 
 #endif

@@ -43,7 +43,7 @@ static mok_status parse_args(mok_arena *arena, int argc, char **argv, command *c
       c->until = value;
     } else if (strcmp(arg, "--set") == 0 && i + 1 < argc) {
       if (!mok_tiny_set(arena, c->model, argv[++i])) return MOK_ERROR(MOK_ERR_USAGE, "no such setting: %s", argv[i]);
-    } else if (arg[0] != '-' && !c->file) {
+    } else if ((arg[0] != '-' || !arg[1]) && !c->file) {
       c->file = arg;
     } else {
       return MOK_ERROR(MOK_ERR_USAGE, "unknown argument: %s", arg);
@@ -53,12 +53,18 @@ static mok_status parse_args(mok_arena *arena, int argc, char **argv, command *c
   return MOK_OK;
 }
 
-static mok_status get_module(mok_arena *arena, mok_ir *ir, const command *c, const mok_plan *plan, mok_module **out) {
-  if (c->build) return mok_ir_build(ir, plan, out);
+/* The plan comes from the module if it states one. */
+static mok_status get_module(mok_arena *arena, mok_diag *diag, mok_ir *ir, const command *c, const mok_plan **plan, mok_module **out) {
+  if (c->build) {
+    MOK_TRY(mok_tiny_plan(arena, diag, c->model, plan));
+    return mok_ir_build(ir, *plan, out);
+  }
   mok_blob text;
   MOK_TRY(mok_file_read(arena, c->file, 1 << 24, &text));
   MOK_TRY(mok_ir_parse(ir, mok_path_base(c->file), text.data, text.size, out));
-  if (mlirAttributeIsNull(mok_op_get(mlirModuleGetOperation((*out)->module), "mok.plan"))) mok_module_set_plan(*out, plan);
+  if (!mlirAttributeIsNull(mok_op_get(mlirModuleGetOperation((*out)->module), "mok.plan"))) return mok_ir_plan(ir, *out, arena, plan);
+  MOK_TRY(mok_tiny_plan(arena, diag, c->model, plan));
+  mok_module_set_plan(*out, *plan);
   return MOK_OK;
 }
 
@@ -83,9 +89,8 @@ static mok_status run(mok_arena *arena, mok_diag *diag, mok_ir *ir, int argc, ch
   command c = {.file = NULL};
   MOK_TRY(parse_args(arena, argc, argv, &c));
   const mok_plan *plan = NULL;
-  MOK_TRY(mok_tiny_plan(arena, diag, c.model, &plan));
   mok_module *module = NULL;
-  MOK_TRY(get_module(arena, ir, &c, plan, &module));
+  MOK_TRY(get_module(arena, diag, ir, &c, &plan, &module));
   MOK_TRY(run_passes(arena, ir, &c, module, plan));
   mok_buf text = mok_buf_make(arena);
   mok_ir_print(module, &text);

@@ -1,0 +1,69 @@
+// RUN: mok-opt %s --passes=assign-roles --round-trip | FileCheck %s
+// RUN: mok-opt %s --passes=assign-roles --set gpus=1 | FileCheck %s --check-prefix=ALONE
+// RUN: sed '/mok.route/d; s/%r\b/%ids/' %s | expect 1 mok-opt - --passes=assign-roles 2>&1 | FileCheck %s --check-prefix=NOROUTE
+
+module attributes {mok.after = "fuse-epilogues"} {
+  mok.kernel @forward {
+    mok.argument @args.x : tensor<?x128xbf16>
+    mok.argument @args.topk_ids : tensor<?x2xi32>
+    mok.argument @args.topk_weights : tensor<?x2xf32>
+    mok.argument @args.up : tensor<?x64x128xbf16>
+    mok.argument @args.down : tensor<?x128x64xbf16>
+    mok.argument @args.out : tensor<?x128xbf16>
+    %x = mok.input @args.x : tensor<?x128xbf16>
+    %ids = mok.input @args.topk_ids : tensor<?x2xi32>
+    %w = mok.input @args.topk_weights : tensor<?x2xf32>
+    %r = mok.route %ids : (tensor<?x2xi32>) -> tensor<?x2xi32>
+    %d = mok.dispatch %x by %r : (tensor<?x128xbf16>, tensor<?x2xi32>) -> tensor<?x128xbf16>
+    %h = mok.grouped_matmul %d with(@args.up) depth(hidden) columns(intermediate) epilogue(relu2) : (tensor<?x128xbf16>) -> tensor<?x64xbf16>
+    %y = mok.grouped_matmul %h with(@args.down) depth(intermediate) columns(hidden) : (tensor<?x64xbf16>) -> tensor<?x128xbf16>
+    %c = mok.combine %y by %r : (tensor<?x128xbf16>, tensor<?x2xi32>) -> tensor<?x2x128xbf16>
+    %o = mok.reduce %c weights(%w) : (tensor<?x2x128xbf16>, tensor<?x2xf32>) -> tensor<?x128xbf16>
+    mok.output %o to @args.out : tensor<?x128xbf16>
+  }
+}
+
+// Values became memory: rows between the products are padded rows, the combined ones are slots of routes.
+// CHECK-NOT: tensor<?x64xbf16>
+// CHECK-DAG: mok.region @ring_x : memref<?x128xbf16>
+// CHECK-DAG: mok.region @ring_h : memref<?x64xbf16>
+// CHECK-DAG: mok.region @ring_y : memref<?x128xbf16>
+// CHECK-DAG: mok.region @combine : memref<?x128xbf16>
+// CHECK: mok.product @up a(@ring_x) b(@args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(relu2)
+// CHECK: mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden)
+// CHECK: mok.phase @route
+// CHECK:   mok.role @all ctas(grid)
+// CHECK:     mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta)
+// CHECK:       mok.sort_routes reads(@args.topk_ids) writes(@route_offsets, @route_list)
+// CHECK:       mok.publish_tokens reads(@args.x) writes(@x)
+// CHECK:   mok.barrier rank as routed
+// CHECK:     mok.place_experts
+// CHECK:   mok.barrier grid
+// CHECK:     mok.place_rows
+// CHECK: mok.phase @experts
+// CHECK:   mok.role @comm ctas(sms_comm)
+// CHECK:     mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance)
+// CHECK:       mok.task @dispatch
+// CHECK:         mok.pull reads(@row_source, @x) writes(@ring_x)
+// CHECK:     mok.worker @push first_warp(pull_warps) warps(1) instances(push_warps) shares(instance)
+// CHECK:       mok.task @combine
+// CHECK:         mok.push reads(@row_source, @ring_y) writes(@combine)
+// CHECK:   mok.role @compute ctas(sms_compute)
+// CHECK:     mok.worker @load first_warp(0) warps(1) instances(1) shares(cta)
+// CHECK:       mok.task @up
+// CHECK-NEXT:    mok.load @up
+// CHECK:     mok.worker @mma first_warp(4) warps(4) instances(mma_instances) shares(cta)
+// CHECK:       mok.task @up
+// CHECK-NEXT:    mok.mma @up
+// CHECK-NEXT:    mok.store @up
+// CHECK:   mok.barrier rank as combined
+// CHECK: mok.phase @reduce
+// CHECK:     mok.worker @tokens first_warp(0) warps(1) instances(warps) shares(instance)
+// CHECK:       mok.reduce_token reads(@combine, @args.topk_weights) writes(@args.out)
+// CHECK-NOT: mok.input
+
+// A rank that is alone publishes nothing and reads its caller's tokens.
+// ALONE-NOT: mok.publish_tokens
+// ALONE: mok.pull reads(@row_source, @args.x) writes(@ring_x)
+
+// NOROUTE: error: the kernel has no mok.route

@@ -1,0 +1,41 @@
+// What the module's reader must be told: unknown attributes, unresolved names, illegal words, ops in the wrong place.
+// RUN: mok-opt --build --all | sed '/mok.wait @x_ready/s/ loc(/ {colour = "red"} loc(/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=STRANGER
+// STRANGER: tiny.lua:{{[0-9]+}}:3: error: 'mok.wait' op unknown attribute 'colour'
+// RUN: mok-opt --build --all | sed '/mok.worker @load/s/ {$/ attributes {colour = 1 : i64} {/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=STRANGER2
+// STRANGER2: error: 'mok.worker' op unknown attribute 'colour'
+// RUN: mok-opt --build --all | sed '/mok.wait/s/@x_ready/@z_ready/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=SYMBOL
+// SYMBOL: error: 'mok.wait' op attribute 'counter': unresolved symbol @z_ready
+// RUN: mok-opt --build --all | sed '/mok.wait/s/@x_ready/@ring_x/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: error: 'mok.wait' op attribute 'counter': @ring_x is a mok.region, expected mok.counter
+// RUN: mok-opt --build --all | sed '/mok.wait @x_ready/s/>= row_pieces/>= rows/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=FACTOR
+// FACTOR: error: 'mok.wait' op attribute 'target': unresolved symbol @rows
+// RUN: mok-opt --build --all | sed '/mok.wait @x_ready/s/bulk_to_bulk/bulk_to_bull/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: error: 'mok.wait' op attribute 'edge': unknown word 'bulk_to_bull', expected bulk_to_bulk|generic_to_bulk
+// RUN: mok-opt --build --all | sed '/mok.wait @h_ready.*ring_slots/s/ lap / /' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=LAP
+// LAP: error: 'mok.wait' op an index with a lag needs 'lap', the guard of the first lap
+// RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch,/per_minibatch(despatch,/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=TASK
+// TASK: error: 'mok.phase' op attribute 'per_minibatch': the phase has no task @despatch
+// RUN: mok-opt --build --all | sed 's/mok.worker @push/mok.worker @pull/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: 'mok.role' op holds two ops named @pull
+// RUN: mok-opt --build --all | sed 's/instances(pull_warps)/instances(pull_worms)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: error: 'mok.worker' op attribute 'instances': unresolved symbol @pull_worms
+// RUN: mok-opt --build --all | sed 's/over(row_block, piece)/over(piece)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=SPACE
+// SPACE: error: 'mok.task' op attribute 'space': no tile space (piece)
+// RUN: mok-opt --build --all | sed '/mok.wait @x_ready/s/target = "X/goal = "X/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=CUDA
+// CUDA: error: 'mok.wait' op attribute 'cuda': unknown key 'goal'
+// RUN: mok-opt --build --all | sed '/mok.extent @up_columns/{p;p}' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=REDEFINED
+// REDEFINED: error: 'mok.kernel' op holds two ops named @up_columns
+// RUN: printf 'module attributes {mok.after = "build"} { mok.load @up }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PARENT
+// PARENT: error: 'mok.load' op must be directly in a mok.task
+// RUN: printf 'module attributes {mok.after = "build", mok.colour = 1} { }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=MODULE
+// MODULE: error: unknown attribute 'mok.colour'
+// RUN: printf 'module attributes {mok.after = "build", other.colour = 1} { }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=MODULE2
+// MODULE2: error: 'builtin.module' op unknown attribute 'other.colour'
+// RUN: printf 'module { }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=AFTER
+// AFTER: error: 'builtin.module' op has no attribute 'mok.after'
+// RUN: printf 'module attributes {mok.after = "melt"} { }' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=MELT
+// MELT: error: mok.after = "melt" is no pass of this version
+// RUN: printf 'module attributes {mok.after = "build"} { mok.kernel }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// SYNTAX: -:1:{{[0-9]+}}: error: expected
+// RUN: printf 'func.func @f() { return }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// FOREIGN: error: Dialect `func' not found for custom op
