@@ -18,7 +18,8 @@ enum {
 };
 
 /* Reads `path` ("-": stdin, shown as <stdin>) and evaluates it in the sandbox. All mistakes are reported to `diag`; on any error
- * *out is NULL and the status is MOK_ERR_DESCRIPTION, marked as reported. A file that cannot be read is MOK_ERR_IO. */
+ * *out is NULL and the status is MOK_ERR_DESCRIPTION, marked as reported. A file that cannot be read is MOK_ERR_IO.
+ * If the arena's out-of-memory hook jumps away, the Lua state (at most MOK_LUA_MEMORY_LIMIT) is lost. */
 MOK_MUST_USE mok_status mok_frontend_read(mok_arena *arena, mok_diag *diag, const char *path, const mok_override *overrides,
                                           size_t override_count, const mok_model **out);
 

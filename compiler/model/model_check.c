@@ -105,8 +105,11 @@ static void check_sms(const mok_model *m, mok_diag *diag) {
   char hint[96];
   snprintf(hint, sizeof hint, "together they may take at most %" PRId64, sms - 1);
   if (comm + m->reserved_sms < sms) return;
-  if (comm >= sms || m->reserved_sms == 0) {
+  if (m->reserved_sms == 0 || comm >= sms) {
     FAIL(comm_sms, hint, "schedule.comm_sms is %" PRId64 ", which leaves none of %" PRId64 " SMs to compute", comm, sms);
+  } else if (comm == 0) {
+    FAIL(reserved_sms, hint, "schedule.reserved_sms is %" PRId64 ", which leaves none of %" PRId64 " SMs to compute",
+         m->reserved_sms, sms);
   } else {
     FAIL(reserved_sms, hint,
          "schedule.comm_sms (%" PRId64 ") and reserved_sms (%" PRId64 ") leave none of %" PRId64 " SMs to compute", comm,
