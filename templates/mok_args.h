@@ -24,26 +24,26 @@ enum { MOK_PHASE_ROUTE = 1, MOK_PHASE_EXPERTS = 2, MOK_PHASE_REDUCE = 4, MOK_PHA
 
 /* One rank's arguments. T = tokens of this rank, H, I, k: mok_plan.h. */
 typedef struct mok_rank_args {
-  const void *x;                /* [T, H] bf16, 16-byte aligned; may be NULL when T = 0 */
-  const int *topk_ids;          /* [T, k]; -1: no route */
-  const float *topk_weights;    /* [T, k] */
-  void *out;                    /* [T, H] bf16 */
-  mok_weight gate, up;          /* [E_local, I, H]; gate unused by an activation without one */
-  mok_weight down;              /* [E_local, H, I] */
+  const void *x;                                  /* [T, H] bf16, 16-byte aligned; may be NULL when T = 0 */
+  const int *topk_ids;                            /* [T, k]; -1: no route */
+  const float *topk_weights;                      /* [T, k] */
+  void *out;                                      /* [T, H] bf16 */
+  mok_weight gate, up;                            /* [E_local, I, H]; gate unused by an activation without one */
+  mok_weight down;                                /* [E_local, H, I] */
   mok_weight shared_gate, shared_up, shared_down; /* one expert of width shared_intermediate */
-  void *local;                  /* local workspace, LAYOUT_LOCAL_BYTES, zeroed once at creation */
-  void *heap[MOK_MAX_RANKS];    /* every rank's symmetric heap as mapped here, own one included; zeroed once at creation */
-  const int *tokens_dev;        /* if not NULL: the token count, read once per launch; then `tokens` is its bound */
-  int tokens;                   /* 0 .. PLAN_TOKENS_PER_GPU */
+  void *local;                                    /* local workspace, LAYOUT_LOCAL_BYTES, zeroed once at creation */
+  void *heap[MOK_MAX_RANKS]; /* every rank's symmetric heap as mapped here, own one included; zeroed once at creation */
+  const int *tokens_dev;     /* if not NULL: the token count, read once per launch; then `tokens` is its bound */
+  int tokens;                /* 0 .. PLAN_TOKENS_PER_GPU */
   int rank;
 } mok_rank_args;
 MOK_STATIC_ASSERT(sizeof(mok_rank_args) == 776, "mok_rank_args has the same layout for every compiler");
 
 typedef struct mok_args {
-  const mok_rank_args *ranks;   /* the ranks of this launch: one, or all co-located ones */
+  const mok_rank_args *ranks; /* the ranks of this launch: one, or all co-located ones */
   int num_ranks_here;
   unsigned phases;
-  int comm_ctas, compute_ctas;  /* CTAs of one rank, bounded by the plan; the grid is their sum times num_ranks_here */
+  int comm_ctas, compute_ctas; /* CTAs of one rank, bounded by the plan; the grid is their sum times num_ranks_here */
 } mok_args;
 MOK_STATIC_ASSERT(sizeof(mok_args) == 24, "mok_args has the same layout for every compiler");
 
@@ -61,21 +61,21 @@ enum {
 };
 /* Words of MOK_LINE_INPUT_ERROR. Such a route counts as -1; with too many tokens the rank computes nothing. */
 enum {
-  MOK_INPUT_BAD_IDS = 0,     /* ids outside 0..E-1 that are not -1 */
-  MOK_INPUT_ROUTE = 1,       /* the first of them: token * k + slot ... */
-  MOK_INPUT_ID = 2,          /* ... and its value */
-  MOK_INPUT_BAD_TOKENS = 3,  /* launches with a token count outside 0..PLAN_TOKENS_PER_GPU */
-  MOK_INPUT_TOKENS = 4       /* the first such count */
+  MOK_INPUT_BAD_IDS = 0,    /* ids outside 0..E-1 that are not -1 */
+  MOK_INPUT_ROUTE = 1,      /* the first of them: token * k + slot ... */
+  MOK_INPUT_ID = 2,         /* ... and its value */
+  MOK_INPUT_BAD_TOKENS = 3, /* launches with a token count outside 0..PLAN_TOKENS_PER_GPU */
+  MOK_INPUT_TOKENS = 4      /* the first such count */
 };
 /* Words of MOK_LINE_WAIT_ERROR. */
 enum {
-  MOK_WAIT_KIND = 0,         /* 0 none, 1 counter, 2 grid barrier, 3 rank barrier */
+  MOK_WAIT_KIND = 0, /* 0 none, 1 counter, 2 grid barrier, 3 rank barrier */
   MOK_WAIT_RANK = 1,
   MOK_WAIT_ROLE = 2,
-  MOK_WAIT_INSTANCE = 3,     /* worker instance in its CTA */
+  MOK_WAIT_INSTANCE = 3, /* worker instance in its CTA */
   MOK_WAIT_CTA = 4,
-  MOK_WAIT_COUNTER = 5,      /* COUNTER_<NAME>, or the barrier's number */
-  MOK_WAIT_INDEX = 6,        /* index into the counter, or the peer */
+  MOK_WAIT_COUNTER = 5, /* COUNTER_<NAME>, or the barrier's number */
+  MOK_WAIT_INDEX = 6,   /* index into the counter, or the peer */
   MOK_WAIT_EXPECTED = 7,
   MOK_WAIT_SEEN = 8
 };

@@ -1,4 +1,4 @@
-/* Parts of the primitives that are the same on every target. mok_target.h includes this after its macros, mok_bf16 and mok_cta. */
+/* The primitives that are the same on every target. mok_target.h includes this after its macros, mok_bf16 and mok_cta. */
 #ifndef MOK_COMMON_H
 #define MOK_COMMON_H
 

@@ -18,16 +18,16 @@
 
 typedef long long mok_index; /* task indices, row bases, byte offsets; 32-bit only inside a tile */
 
-/* One task of a worker: a tile of a product, or some rows to move. kind is an enumerator of kernel.cu; MOK_TASK_END ends a loop. */
+/* One task of a worker: a tile of a product, or some rows to move. kind is an enumerator of kernel.cu, or MOK_TASK_END. */
 enum { MOK_TASK_END = -1 };
 typedef struct mok_task {
   int kind;
-  int minibatch;  /* of a row task, else 0 */
-  int row_block;  /* row block of this rank's padded rows, or token block of a shared task */
-  int slot;       /* row_block % PLAN_RING_SLOTS: where the rings hold it; the token block of a shared task */
-  int expert;     /* local expert of the row block; 0 for a shared task */
-  int rows;       /* real rows in the block, 1..PLAN_ROW_PADDING */
-  int column;     /* column tile of a product, or piece of PLAN_DISPATCH_ROWS rows of a move */
+  int minibatch; /* of a row task, else 0 */
+  int row_block; /* row block of this rank's padded rows, or token block of a shared task */
+  int slot;      /* row_block % PLAN_RING_SLOTS: where the rings hold it; the token block of a shared task */
+  int expert;    /* local expert of the row block; 0 for a shared task */
+  int rows;      /* real rows in the block, 1..PLAN_ROW_PADDING */
+  int column;    /* column tile of a product, or piece of PLAN_DISPATCH_ROWS rows of a move */
 } mok_task;
 
 /* Memory-ordering kind of a producer-consumer edge: what the producer did before mok_signal, what the consumer does after
@@ -41,16 +41,16 @@ enum mok_edge {
 };
 
 /* First members of struct mok_cta, set by mok_enter; a worker instance has its own copy of the struct. */
-#define MOK_CTA_MEMBERS                                                                                  \
-  const mok_args *launch;                                                                                \
-  const mok_rank_args *args;      /* of this CTA's rank */                                               \
-  unsigned epoch;                 /* of this launch; the counter set in use is epoch % 2 */              \
-  int cta, ctas;                  /* this CTA's number in its rank (from the ticket), CTAs of a rank */  \
-  int role, role_cta, role_ctas;  /* position of the role in this phase, number in it, CTAs in it */     \
-  int instance, instances;        /* this worker instance, and how many one CTA has */                   \
-  int tokens;                     /* T of this launch; 0 if outside 0..PLAN_TOKENS_PER_GPU (recorded) */ \
-  int token_blocks;               /* ceil(tokens / PLAN_ROW_PADDING) */                                  \
-  int row_blocks;                 /* row blocks of this rank; valid after mok_read_routing */
+#define MOK_CTA_MEMBERS                                                                                 \
+  const mok_args *launch;                                                                               \
+  const mok_rank_args *args;     /* of this CTA's rank */                                               \
+  unsigned epoch;                /* of this launch; the counter set in use is epoch % 2 */              \
+  int cta, ctas;                 /* this CTA's number in its rank (from the ticket), CTAs of a rank */  \
+  int role, role_cta, role_ctas; /* position of the role in this phase, number in it, CTAs in it */     \
+  int instance, instances;       /* this worker instance, and how many one CTA has */                   \
+  int tokens;                    /* T of this launch; 0 if outside 0..PLAN_TOKENS_PER_GPU (recorded) */ \
+  int token_blocks;              /* ceil(tokens / PLAN_ROW_PADDING) */                                  \
+  int row_blocks;                /* row blocks of this rank; valid after mok_read_routing */
 
 /* Launch and phases
  *   mok_cta mok_enter(&args)           claims a ticket (rank = ticket / CTAs of a rank), reads epoch and token count once, clears
@@ -63,10 +63,10 @@ enum mok_edge {
  *                                      this thread's share is done. No worker starts before all threads passed the last mok_join
  *   void mok_join(&c)                  all workers of the CTA have returned
  *   void mok_grid_barrier(&c)          all CTAs of this rank; memory written before is visible after (generic and bulk)
- *   void mok_rank_barrier(&c, barrier) all ranks (flags line barrier * R + peer of every heap, value epoch + 1, compared by signed
- *                                      difference): a grid barrier, then CTA 0 sets its flag at every peer, then every CTA waits
- *                                      for all flags itself. R = 1, and a launch without all phases (the host then waits for
- *                                      the other ranks): only the grid barrier
+ *   void mok_rank_barrier(&c, barrier) all ranks: a grid barrier, then CTA 0 sets its flag at every peer, then every CTA waits
+ *                                      for all flags itself. Flag: line barrier * R + peer of each heap, value epoch + 1,
+ *                                      compared by signed difference. R = 1, and a launch without all phases (the host then
+ *                                      waits for the other ranks): only the grid barrier
  *
  * Work sharing                                                                                                   [mok_common.h]
  *   mok_index mok_first(&c), mok_stride(&c)    this instance's first task index and step when instances take tasks of their own
@@ -80,9 +80,11 @@ enum mok_edge {
  * Routing (whole CTA)
  *   void mok_sort_routes(&c)           CTA 0: counting sort of this rank's (token, slot) pairs by expert, stable, into heap
  *                                      route_offsets and route_list; ids outside 0..E-1 but -1 are recorded and dropped
- *   void mok_publish_tokens(&c)        R > 1: x into the heap, tokens shared out over the CTAs; nothing if x already is the heap's
- *   void mok_place_experts(&c)         CTA 0: expert_rows, expert_base, block_expert of this rank's experts from the peers' offsets
+ *   void mok_publish_tokens(&c)        R > 1: x into the heap, tokens shared out over the CTAs; nothing if x is the heap's
+ *   void mok_place_experts(&c)         CTA 0: expert_rows, expert_base, block_expert of this rank's experts, from the peers'
+ *                                      route_offsets
  *   void mok_place_rows(&c)            row_source: rows of one expert round-robin over the ranks, padding -1; experts shared out
+ *                                      over the CTAs
  *   void mok_read_routing(&c)          fills c.row_blocks                                                        [mok_common.h]
  *   mok_task mok_row_task(&c, kind, minibatch, row_block, column)      with slot, expert, rows filled in         [mok_common.h]
  *   mok_task mok_token_task(&c, kind, token_block, column)                                                       [mok_common.h]
@@ -92,21 +94,22 @@ enum mok_edge {
  *   void mok_push_rows(&c, &t)         the same rows: ring_y slot -> combine[route] of the source rank
  *
  * Products. P is a struct of kernel.cu: constants m, n, k, stages (tile), k_extent (columns of a), columns (of out), k_tiles =
- * ceil(k_extent / k), gated, a_stride, out_stride, instances (of the multiplying worker in a CTA), and functions a(c, t), out(c, t): first
- * row of the block; b(c, t, half): rows of the weight, half 0 = gate and 1 = up of a gated product, 0 otherwise. An output tile
- * has n columns, n / 2 when gated; tile t covers output columns from t.column * that on. m = PLAN_ROW_PADDING. k_extent and
- * columns are multiples of 8, not of the tile. How the instances split a tile is the target's choice; each signals once.
- *   void mok_load_stage<P>(&c, &t, k)         one stage: A[m, k] and B[n, k] (gated: n/2 rows of gate, then n/2 of up), zero beyond
- *                                             the edges; waits for a free stage itself
+ * ceil(k_extent / k), gated, a_stride, out_stride, instances (of the multiplying worker in a CTA), and functions a(c, t) and
+ * out(c, t): first row of the block; b(c, t, half): rows of the weight, half 0 = gate and 1 = up of a gated product, 0
+ * otherwise. An output tile has n columns, n / 2 when gated; tile t covers output columns from t.column * that on.
+ * m = PLAN_ROW_PADDING. k_extent and columns are multiples of 8, not of the tile. How the instances split a tile is the
+ * target's choice; each signals once.
+ *   void mok_load_stage<P>(&c, &t, k)         one stage: A[m, k] and B[n, k] (gated: n/2 rows of gate, then n/2 of up), zero
+ *                                             beyond the edges; waits for a free stage itself
  *   mok_accumulator<P> acc;  void mok_clear(acc)
  *   void mok_mma_stage(&c, &t, k, acc)        acc += A B^T, fp32; waits for the stage and frees it
  *   void mok_store(&c, &t, acc)               bf16(acc) -> out, real rows and columns only
- *   void mok_store_activated(&c, &t, acc)     bf16(activate(gate, up)) -> out, bf16(activate(0, up)) when not gated; `activate` is
- *                                             kernel.cu's, so the target declares it: MOK_FN float activate(float, float)
+ *   void mok_store_activated(&c, &t, acc)     bf16(activate(gate, up)) -> out, bf16(activate(0, up)) when not gated; `activate`
+ *                                             is kernel.cu's, so the target declares it: MOK_FN float activate(float, float)
  *
  * Reduce (one warp)
- *   void mok_reduce_token(&c, token)   out[token] = shared_y[token] + sum over slots in order of weight * combine, fp32, rounded once;
- *                                      slots without a valid route are skipped
+ *   void mok_reduce_token(&c, token)   out[token] = shared_y[token] + sum over slots in order of weight * combine, fp32,
+ *                                      rounded once; slots without a valid route are skipped
  */
 
 #endif

@@ -23,7 +23,8 @@ mok_status mok_emit(mok_arena *arena, const mok_module *module, const mok_plan *
   const mok_kernel_view *view;
   MOK_TRY(mok_ir_kernel_view(arena, module, NULL, &view));
   if (!view->function)
-    return MOK_ERROR(MOK_ERR_CODEGEN, "the module stands after '%s': run the passes up to lower-to-cuda first", mok_ir_after(module));
+    return MOK_ERROR(MOK_ERR_CODEGEN, "the module stands after '%s': run the passes up to lower-to-cuda first",
+                     mok_ir_after(module));
   mok_blob undigested;
   MOK_TRY(mok_emit_layout(arena, view, plan, &out->layout_h));
   MOK_TRY(mok_emit_plan(arena, plan, NULL, &undigested));

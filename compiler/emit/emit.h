@@ -1,4 +1,4 @@
-/* Stage 5, emit: protocol-level module + plan -> readable CUDA C. Decides nothing: names and numbers come from module and plan. */
+/* Stage 5, emit: protocol-level module + plan -> readable CUDA C. Decides nothing: module and plan have names and numbers. */
 #ifndef MOK_EMIT_H
 #define MOK_EMIT_H
 

@@ -16,7 +16,8 @@ static void put_role_switch(mok_emission *e, const mok_ir_item *items, size_t co
     mok_emit_fail(e, items[0].role->loc, "roles that do not split the CTAs in two");
     return;
   }
-  mok_w_line(e->w, "mok_roles(c, args.%s, args.%s);", mok_w_name(e->w, items[0].role->argument), mok_w_name(e->w, items[1].role->argument));
+  mok_w_line(e->w, "mok_roles(c, args.%s, args.%s);", mok_w_name(e->w, items[0].role->argument),
+             mok_w_name(e->w, items[1].role->argument));
   mok_w_open(e->w, "switch (c->role)");
   for (size_t i = 0; i < count; ++i) {
     mok_w_label(e->w, "case %s:", mok_w_name(e->w, items[i].role->enumerator));

@@ -19,12 +19,12 @@ MOK_MUST_USE mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view 
 MOK_MUST_USE mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
 
 /* Sections of kernel.cu. */
-void mok_emit_head(mok_emission *e);       /* comment, include */
-void mok_emit_enums(mok_emission *e);      /* tasks, roles, barriers, extents, targets */
+void mok_emit_head(mok_emission *e);  /* comment, include */
+void mok_emit_enums(mok_emission *e); /* tasks, roles, barriers, extents, targets */
 void mok_emit_activation(mok_emission *e);
-void mok_emit_products(mok_emission *e);   /* one struct each */
+void mok_emit_products(mok_emission *e);    /* one struct each */
 void mok_emit_task_orders(mok_emission *e); /* one function per distinct list of tasks */
-void mok_emit_workers(mok_emission *e);    /* one function each */
+void mok_emit_workers(mok_emission *e);     /* one function each */
 void mok_emit_entry(mok_emission *e);
 
 /* The emitter met a view it cannot print: kept in the writer, MOK_ERR_CODEGEN at `loc`. */

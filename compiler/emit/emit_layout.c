@@ -12,8 +12,8 @@ static const char *const space_docs[MOK_NUM_SPACES] = {
 static void put_region(mok_writer *w, const mok_region *region) {
   const char *role = *region->role ? mok_w_format(w, "%s: ", region->role) : "";
   const char *shape = region->columns == 1 ? mok_w_format(w, "%lld %s", (long long)region->rows, region->element)
-                                           : mok_w_format(w, "%lld x %lld %s", (long long)region->rows, (long long)region->columns,
-                                                          region->element);
+                                           : mok_w_format(w, "%lld x %lld %s", (long long)region->rows,
+                                                          (long long)region->columns, region->element);
   mok_w_define(w, mok_w_upper(w, "LAYOUT_", region->name, "_OFFSET"), mok_w_format(w, "%lldLL", (long long)region->offset),
                mok_w_format(w, "%s%s: %s", role, shape, region->doc));
   mok_w_define(w, mok_w_upper(w, "LAYOUT_", region->name, "_BYTES"), mok_w_format(w, "%lldLL", (long long)region->bytes), "");
@@ -64,8 +64,8 @@ static void put_assertions(mok_writer *w, const mok_plan *plan) {
 
 mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out) {
   mok_writer writer = mok_writer_make(arena), *w = &writer;
-  mok_w_heading(w, (mok_loc){0}, "Memory of %s on %lld x %s: byte offsets and sizes of every region in its space.", plan->model->name,
-                (long long)plan->model->gpus, plan->gpu.name);
+  mok_w_heading(w, (mok_loc){0}, "Memory of %s on %lld x %s: byte offsets and sizes of every region in its space.",
+                plan->model->name, (long long)plan->model->gpus, plan->gpu.name);
   mok_w_directive(w, "#ifndef LAYOUT_H");
   mok_w_directive(w, "#define LAYOUT_H");
   mok_w_blank(w);

@@ -29,14 +29,15 @@ const char *mok_task_order_name(mok_emission *e, const mok_ir_role *role, const 
 static bool over_tokens(const mok_ir_task *task) { return task->space == MOK_IR_TOKEN_BLOCK_COLUMN; }
 
 /* The call that makes task number i of `blocks` blocks, starting with block `first` ("": 0). */
-static const char *task_call(mok_emission *e, const mok_ir_task *task, const char *blocks, const char *first, const char *minibatch) {
+static const char *task_call(mok_emission *e, const mok_ir_task *task, const char *blocks, const char *first,
+                             const char *minibatch) {
   const char *extent = mok_w_name(e->w, task->extent->constant);
   const char *block = task->blocks_inner ? mok_w_format(e->w, "i %% %s", blocks) : mok_w_format(e->w, "i / %s", extent);
   const char *second = task->blocks_inner ? mok_w_format(e->w, "i / %s", blocks) : mok_w_format(e->w, "i %% %s", extent);
   const char *name = mok_w_name(e->w, task->enumerator);
   if (over_tokens(task)) return mok_w_format(e->w, "mok_token_task(c, %s, (int)(%s), (int)(%s))", name, block, second);
-  return mok_w_format(e->w, "mok_row_task(c, %s, %s, (int)(%s%s%s), (int)(%s))", name, minibatch, first, *first ? " + " : "", block,
-                      second);
+  return mok_w_format(e->w, "mok_row_task(c, %s, %s, (int)(%s%s%s), (int)(%s))", name, minibatch, first, *first ? " + " : "",
+                      block, second);
 }
 
 static void put_once(mok_emission *e, const mok_ir_task *task) {
@@ -58,11 +59,13 @@ static void put_blocks_in_turn(mok_emission *e, const mok_ir_task *task) {
 static void put_minibatches(mok_emission *e, const mok_ir_task *tasks, size_t count) {
   mok_writer *w = e->w;
   const char *sum = "";
-  for (size_t i = 0; i < count; ++i) sum = mok_w_format(w, "%s%s%s", sum, i ? " + " : "", mok_w_name(w, tasks[i].extent->constant));
+  for (size_t i = 0; i < count; ++i)
+    sum = mok_w_format(w, "%s%s%s", sum, i ? " + " : "", mok_w_name(w, tasks[i].extent->constant));
   mok_w_line(w, "const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (%s);", sum);
   mok_w_line(w, "const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;");
   mok_w_line(w, "if (first >= c->row_blocks) return mok_no_task();");
-  mok_w_line(w, "const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */");
+  mok_w_line(w,
+             "const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */");
   mok_w_line(w, "i -= minibatch * per_minibatch;");
   for (size_t i = 0; i < count; ++i) {
     const char *name = mok_w_name(w, tasks[i].name);

@@ -16,25 +16,31 @@ static void put_field(mok_writer *w, const mok_model *model, const mok_field_inf
   const char *name = mok_w_upper(w, "PLAN_", field->name, "");
   const char *remark = field_remark(w, model, field);
   switch (field->kind) {
-  case MOK_K_STRING: mok_w_define(w, name, mok_w_string(w, *(const char *const *)value), remark); return;
-  case MOK_K_GPU: mok_w_define(w, name, mok_w_string(w, ((const mok_gpu_choice *)value)->row), remark); return;
-  case MOK_K_INT:
-  case MOK_K_AUTO_INT: mok_w_define(w, name, mok_w_int(w, *(const int64_t *)value), remark); return;
-  case MOK_K_NUMBER: {
-    const MOK_KIND_NUMBER *number = value;
-    if (number->present) mok_w_define(w, name, mok_w_float(w, number->value), remark);
-    return;
-  }
-  case MOK_K_WORD:
-  case MOK_K_AUTO_WORD: {
-    const int64_t position = *(const int64_t *)value;
-    const char *word = mok_field_word(w->arena, field, position);
-    mok_w_define(w, name, mok_w_int(w, position), *remark ? mok_w_format(w, "%s: %s", word, remark) : word);
-    return;
-  }
-  case MOK_K_WORDS:
-    mok_w_define(w, name, mok_w_int(w, *(const int64_t *)value), mok_w_format(w, "bits of %s: %s", field->words, remark));
-    return;
+    case MOK_K_STRING:
+      mok_w_define(w, name, mok_w_string(w, *(const char *const *)value), remark);
+      return;
+    case MOK_K_GPU:
+      mok_w_define(w, name, mok_w_string(w, ((const mok_gpu_choice *)value)->row), remark);
+      return;
+    case MOK_K_INT:
+    case MOK_K_AUTO_INT:
+      mok_w_define(w, name, mok_w_int(w, *(const int64_t *)value), remark);
+      return;
+    case MOK_K_NUMBER: {
+      const MOK_KIND_NUMBER *number = value;
+      if (number->present) mok_w_define(w, name, mok_w_float(w, number->value), remark);
+      return;
+    }
+    case MOK_K_WORD:
+    case MOK_K_AUTO_WORD: {
+      const int64_t position = *(const int64_t *)value;
+      const char *word = mok_field_word(w->arena, field, position);
+      mok_w_define(w, name, mok_w_int(w, position), *remark ? mok_w_format(w, "%s: %s", word, remark) : word);
+      return;
+    }
+    case MOK_K_WORDS:
+      mok_w_define(w, name, mok_w_int(w, *(const int64_t *)value), mok_w_format(w, "bits of %s: %s", field->words, remark));
+      return;
   }
 }
 
@@ -57,8 +63,8 @@ static void put_number(mok_writer *w, const mok_plan *plan, const mok_plan_info 
 mok_status mok_emit_plan(mok_arena *arena, const mok_plan *plan, const char *digest, mok_blob *out) {
   mok_writer writer = mok_writer_make(arena), *w = &writer;
   const mok_model *model = plan->model;
-  mok_w_heading(w, (mok_loc){0}, "Numbers of %s on %lld x %s: the description's, then the planner's, each with its origin.", model->name,
-                (long long)model->gpus, plan->gpu.name);
+  mok_w_heading(w, (mok_loc){0}, "Numbers of %s on %lld x %s: the description's, then the planner's, each with its origin.",
+                model->name, (long long)model->gpus, plan->gpu.name);
   mok_w_directive(w, "#ifndef PLAN_H");
   mok_w_directive(w, "#define PLAN_H");
   const char *table = "";

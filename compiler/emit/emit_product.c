@@ -36,7 +36,8 @@ void mok_emit_activation(mok_emission *e) {
   if (!first) return;
   const bool gated = first->activation != MOK_IR_RELU2;
   mok_w_blank(e->w);
-  mok_w_heading(e->w, first->loc, "activation %s%s", mok_ir_activation_name(first->activation), first->has_clamp ? ", clamped" : "");
+  mok_w_heading(e->w, first->loc, "activation %s%s", mok_ir_activation_name(first->activation),
+                first->has_clamp ? ", clamped" : "");
   mok_w_open(e->w, "MOK_FN float activate(float gate, float up)");
   if (!gated) mok_w_line(e->w, "(void)gate;");
   if (first->has_clamp) {
@@ -49,8 +50,9 @@ void mok_emit_activation(mok_emission *e) {
 
 /* First row of the task's block in an operand: rings hold it in a slot, everything else by its number. */
 static const char *block_text(mok_emission *e, const mok_ir_place *place, const char *type, const char *stride) {
-  const char *base = place->region ? mok_w_format(e->w, "mok_local_bf16(c, %s)", mok_w_upper(e->w, "LAYOUT_", place->name, "_OFFSET"))
-                                   : mok_w_format(e->w, "(%s)c->args->%s", type, mok_w_name(e->w, place->name));
+  const char *base = place->region
+                         ? mok_w_format(e->w, "mok_local_bf16(c, %s)", mok_w_upper(e->w, "LAYOUT_", place->name, "_OFFSET"))
+                         : mok_w_format(e->w, "(%s)c->args->%s", type, mok_w_name(e->w, place->name));
   const bool ring = place->region && place->region->ring;
   return mok_w_format(e->w, "%s + (mok_index)t->%s * PLAN_ROW_PADDING * %s", base, ring ? "slot" : "row_block", stride);
 }

@@ -10,8 +10,9 @@ static const char *index_text(mok_emission *e, const mok_ir_index *index) {
 }
 
 static void put_wait(mok_emission *e, const mok_ir_op *op) {
-  const char *call = mok_w_format(e->w, "%s(c, %s, %s, %s, %s);", mok_w_name(e->w, op->call), mok_w_name(e->w, op->counter->constant),
-                                  index_text(e, &op->index), op->target_text, mok_w_name(e->w, op->edge_text));
+  const char *call =
+      mok_w_format(e->w, "%s(c, %s, %s, %s, %s);", mok_w_name(e->w, op->call), mok_w_name(e->w, op->counter->constant),
+                   index_text(e, &op->index), op->target_text, mok_w_name(e->w, op->edge_text));
   if (op->lap) {
     mok_w_line(e->w, "if (%s >= %s)", op->index.base_text, op->index.lag_text);
     if (op->why) mok_w_remark(e->w, 0, op->why);
@@ -23,8 +24,8 @@ static void put_wait(mok_emission *e, const mok_ir_op *op) {
 }
 
 static void put_signal(mok_emission *e, const mok_ir_op *op) {
-  mok_w_line(e->w, "%s(c, %s, %s, %s);", mok_w_name(e->w, op->call), mok_w_name(e->w, op->counter->constant), index_text(e, &op->index),
-             mok_w_name(e->w, op->edge_text));
+  mok_w_line(e->w, "%s(c, %s, %s, %s);", mok_w_name(e->w, op->call), mok_w_name(e->w, op->counter->constant),
+             index_text(e, &op->index), mok_w_name(e->w, op->edge_text));
 }
 
 static void put_once(mok_emission *e, const mok_ir_op *op) { mok_w_line(e->w, "%s(c);", mok_w_name(e->w, op->call)); }
@@ -45,21 +46,17 @@ static void put_mma(mok_emission *e, const mok_ir_op *op) {
 
 static void put_store(mok_emission *e, const mok_ir_op *op) { mok_w_line(e->w, "%s(c, &t, acc);", mok_w_name(e->w, op->call)); }
 
-static void put_token(mok_emission *e, const mok_ir_op *op) { mok_w_line(e->w, "%s(c, (int)token);", mok_w_name(e->w, op->call)); }
+static void put_token(mok_emission *e, const mok_ir_op *op) {
+  mok_w_line(e->w, "%s(c, (int)token);", mok_w_name(e->w, op->call));
+}
 
 static const put_step steps[MOK_IR_NUM_OP_KINDS] = {
-    [MOK_IR_WAIT] = put_wait,
-    [MOK_IR_SIGNAL] = put_signal,
-    [MOK_IR_SORT_ROUTES] = put_once,
-    [MOK_IR_PUBLISH_TOKENS] = put_once,
-    [MOK_IR_PLACE_EXPERTS] = put_once,
-    [MOK_IR_PLACE_ROWS] = put_once,
-    [MOK_IR_PULL] = put_move,
-    [MOK_IR_PUSH] = put_move,
-    [MOK_IR_LOAD] = put_load,
-    [MOK_IR_MMA] = put_mma,
-    [MOK_IR_STORE] = put_store,
-    [MOK_IR_REDUCE] = put_token,
+    [MOK_IR_WAIT] = put_wait,          [MOK_IR_SIGNAL] = put_signal,
+    [MOK_IR_SORT_ROUTES] = put_once,   [MOK_IR_PUBLISH_TOKENS] = put_once,
+    [MOK_IR_PLACE_EXPERTS] = put_once, [MOK_IR_PLACE_ROWS] = put_once,
+    [MOK_IR_PULL] = put_move,          [MOK_IR_PUSH] = put_move,
+    [MOK_IR_LOAD] = put_load,          [MOK_IR_MMA] = put_mma,
+    [MOK_IR_STORE] = put_store,        [MOK_IR_REDUCE] = put_token,
 };
 
 static void put_steps(mok_emission *e, const mok_ir_task *task) {
@@ -106,7 +103,8 @@ static void put_plain(mok_emission *e, const mok_ir_task *task) {
 
 static void put_worker(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
   const char *names = "";
-  for (size_t i = 0; i < worker->task_count; ++i) names = mok_w_format(e->w, "%s%s%s", names, i ? ", " : "", worker->tasks[i].name);
+  for (size_t i = 0; i < worker->task_count; ++i)
+    names = mok_w_format(e->w, "%s%s%s", names, i ? ", " : "", worker->tasks[i].name);
   mok_w_blank(e->w);
   mok_w_heading(e->w, worker->loc, "worker %s of role %s: %s", worker->name, role->name, names);
   mok_w_open(e->w, "MOK_WORKER void %s(mok_cta *c)", mok_w_name(e->w, worker->function));

@@ -40,10 +40,10 @@ static void put_line(mok_writer *w, int depth, const char *text) {
   mok_buf_putc(&w->out, '\n');
 }
 
-#define FORMATTED(text)                                       \
-  va_list args;                                               \
-  va_start(args, fmt);                                        \
-  const char *text = mok_arena_vprintf(w->arena, fmt, args);  \
+#define FORMATTED(text)                                      \
+  va_list args;                                              \
+  va_start(args, fmt);                                       \
+  const char *text = mok_arena_vprintf(w->arena, fmt, args); \
   va_end(args)
 
 void mok_w_blank(mok_writer *w) { mok_buf_putc(&w->out, '\n'); }

@@ -52,13 +52,14 @@ void mok_w_define(mok_writer *w, const char *name, const char *value, const char
 void mok_w_enumerator(mok_writer *w, const char *name, const char *value, const char *remark);
 
 /* Texts, in the arena. */
-const char *mok_w_name(mok_writer *w, const char *name);         /* checked identifier; "invalid" and a kept mistake otherwise */
-const char *mok_w_upper(mok_writer *w, const char *prefix, const char *name, const char *suffix); /* PREFIX_NAME_SUFFIX, checked */
-const char *mok_w_int(mok_writer *w, int64_t value);             /* literal; LL beyond 32 bits */
-const char *mok_w_float(mok_writer *w, double value);            /* shortest literal of that float, with f */
+const char *mok_w_name(mok_writer *w, const char *name); /* checked identifier; "invalid" and a kept mistake otherwise */
+const char *mok_w_upper(mok_writer *w, const char *prefix, const char *name,
+                        const char *suffix);                      /* PREFIX_NAME_SUFFIX, checked */
+const char *mok_w_int(mok_writer *w, int64_t value);              /* literal; LL beyond 32 bits */
+const char *mok_w_float(mok_writer *w, double value);             /* shortest literal of that float, with f */
 const char *mok_w_fixed(mok_writer *w, double value, int digits); /* decimal, rounded; for remarks and microseconds */
-const char *mok_w_string(mok_writer *w, const char *text);       /* quoted and escaped */
-const char *mok_w_place(mok_writer *w, mok_loc loc);             /* "kimi.lua:3"; "" without a line */
+const char *mok_w_string(mok_writer *w, const char *text);        /* quoted and escaped */
+const char *mok_w_place(mok_writer *w, mok_loc loc);              /* "kimi.lua:3"; "" without a line */
 const char *mok_w_format(mok_writer *w, const char *fmt, ...) MOK_PRINTF(2, 3);
 
 #endif

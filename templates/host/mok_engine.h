@@ -25,23 +25,32 @@ MOK_HOST_UNCHECKED static bool mok_reached(const unsigned *word, unsigned target
 
 /* The only operations that order fibers; a thread sanitizer must see them, so they stay calls. */
 __attribute__((noinline)) static unsigned mok_acquire(const unsigned *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-__attribute__((noinline)) static unsigned mok_release_add(unsigned *word) { return __atomic_fetch_add(word, 1u, __ATOMIC_ACQ_REL); }
+__attribute__((noinline)) static unsigned mok_release_add(unsigned *word) {
+  return __atomic_fetch_add(word, 1u, __ATOMIC_ACQ_REL);
+}
 __attribute__((noinline)) static void mok_release_store(unsigned *word, unsigned value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
 /* One CTA: what its workers share. */
 struct mok_host_cta {
-  int rank, number;       /* known from the ticket on */
+  int rank, number;        /* known from the ticket on */
   unsigned started, ended; /* workers; mok_join waits until they are equal */
-  unsigned barriers;      /* grid barriers passed in this launch */
-  char *shared;           /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
-  unsigned filled[16];    /* pipeline: number of the stage last put into each slot, from 1 */
-  unsigned uses[16];      /* how often the loading worker filled the slot */
-  unsigned freed[16];     /* consumers that are done with the slot, over all its uses */
+  unsigned barriers;       /* grid barriers passed in this launch */
+  char *shared;            /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
+  unsigned filled[16];     /* pipeline: number of the stage last put into each slot, from 1 */
+  unsigned uses[16];       /* how often the loading worker filled the slot */
+  unsigned freed[16];      /* consumers that are done with the slot, over all its uses */
 };
 
-enum mok_wait_kind { MOK_WAITS_COUNTER, MOK_WAITS_GRID, MOK_WAITS_RANKS, MOK_WAITS_JOIN, MOK_WAITS_FULL_STAGE, MOK_WAITS_FREE_STAGE };
+enum mok_wait_kind {
+  MOK_WAITS_COUNTER,
+  MOK_WAITS_GRID,
+  MOK_WAITS_RANKS,
+  MOK_WAITS_JOIN,
+  MOK_WAITS_FULL_STAGE,
+  MOK_WAITS_FREE_STAGE
+};
 
 /* What a blocked fiber waits for. */
 struct mok_host_wait_record {
@@ -63,8 +72,8 @@ struct mok_fiber {
   void (*worker)(mok_cta *); /* NULL: the CTA's entry */
   mok_cta *c;                /* of a worker: its own copy */
   int first_warp;
-  unsigned sleep;            /* of 256 rounds in which it could run, how many it is passed over */
-  float *scratch;            /* accumulator and unpacked operands; grows */
+  unsigned sleep; /* of 256 rounds in which it could run, how many it is passed over */
+  float *scratch; /* accumulator and unpacked operands; grows */
   size_t scratch_floats;
 };
 
@@ -74,16 +83,19 @@ struct mok_engine {
   mok_context thread;
   mok_stacks stacks;
   mok_fiber *current;
-  mok_fiber **fibers;        /* live ones */
+  mok_fiber **fibers; /* live ones */
   size_t fiber_count, fiber_capacity;
   mok_host_cta *ctas;
   uint64_t random;
   bool random_order;
-  unsigned launched;         /* released by the thread, acquired by every fiber at its start */
+  unsigned launched; /* released by the thread, acquired by every fiber at its start */
   mok_host_result result;
   mok_host_report_t *report;
   size_t text_used;
-  struct { void (*worker)(mok_cta *); const char *name; } names[MOK_WORKER_NAMES]; /* learnt from their waits and signals */
+  struct {
+    void (*worker)(mok_cta *);
+    const char *name;
+  } names[MOK_WORKER_NAMES]; /* learnt from their waits and signals */
   int name_count;
 };
 
@@ -95,6 +107,10 @@ MOK_HOST_UNCHECKED static uint64_t mok_random(mok_engine *e) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
+}
+
+MOK_HOST_UNCHECKED static void mok_poison(void *at, long long bytes) {
+  for (long long i = 0; i + 1 < bytes; i += 2) ((unsigned short *)at)[i / 2] = MOK_HOST_POISON_WORD;
 }
 
 /* ---- report ---- */
@@ -139,7 +155,8 @@ static int mok_report_order(const void *a, const void *b) {
   if (f->wait.kind != g->wait.kind) return f->wait.kind < g->wait.kind ? -1 : 1;
   if (f->cta->rank != g->cta->rank) return f->cta->rank < g->cta->rank ? -1 : 1;
   if (f->cta->number != g->cta->number) return f->cta->number < g->cta->number ? -1 : 1;
-  const int x = f->first_warp * 1024 + (f->worker ? f->c->instance : 0), y = g->first_warp * 1024 + (g->worker ? g->c->instance : 0);
+  const int x = f->first_warp * 1024 + (f->worker ? f->c->instance : 0),
+            y = g->first_warp * 1024 + (g->worker ? g->c->instance : 0);
   return x < y ? -1 : x > y;
 }
 
@@ -152,12 +169,24 @@ static void mok_say_wait(mok_engine *e, const mok_fiber *f) {
   if (f->worker && f->c->instances > 1) mok_say(e, "[%d]", f->c->instance);
   if (w->line) mok_say(e, " at kernel.cu:%d", w->line);
   switch (w->kind) {
-    case MOK_WAITS_COUNTER: mok_say(e, " waits for %s[%lld]", w->name, w->index); break;
-    case MOK_WAITS_GRID: mok_say(e, " waits in the grid barrier"); break;
-    case MOK_WAITS_RANKS: mok_say(e, " waits in rank barrier %s for rank %lld", w->name, w->index); break;
-    case MOK_WAITS_JOIN: mok_say(e, " waits for its workers"); break;
-    case MOK_WAITS_FULL_STAGE: mok_say(e, " waits for stage %lld to be filled", w->index); break;
-    case MOK_WAITS_FREE_STAGE: mok_say(e, " waits for stage %lld to be free", w->index); break;
+    case MOK_WAITS_COUNTER:
+      mok_say(e, " waits for %s[%lld]", w->name, w->index);
+      break;
+    case MOK_WAITS_GRID:
+      mok_say(e, " waits in the grid barrier");
+      break;
+    case MOK_WAITS_RANKS:
+      mok_say(e, " waits in rank barrier %s for rank %lld", w->name, w->index);
+      break;
+    case MOK_WAITS_JOIN:
+      mok_say(e, " waits for its workers");
+      break;
+    case MOK_WAITS_FULL_STAGE:
+      mok_say(e, " waits for stage %lld to be filled", w->index);
+      break;
+    case MOK_WAITS_FREE_STAGE:
+      mok_say(e, " waits for stage %lld to be free", w->index);
+      break;
   }
   mok_say(e, ": expected %u, seen %u\n", w->target, __atomic_load_n(w->word, __ATOMIC_RELAXED));
 }
@@ -173,7 +202,9 @@ static void mok_report_deadlock(mok_engine *e) {
 
 /* ---- fibers ---- */
 
-MOK_HOST_UNCHECKED static void mok_to_scheduler(mok_fiber *f, bool ends) { mok_context_switch(&f->context, &mok_host->thread, ends); }
+MOK_HOST_UNCHECKED static void mok_to_scheduler(mok_fiber *f, bool ends) {
+  mok_context_switch(&f->context, &mok_host->thread, ends);
+}
 
 /* Lets others run; the fiber can go on at once. With a seed only now and then. */
 MOK_HOST_UNCHECKED static void mok_preempt(void) {
@@ -221,7 +252,8 @@ static void mok_entry_main(void);
 static void mok_worker_main(void);
 
 /* A new fiber, ready; a worker with its own copy of *c. NULL: out of memory, recorded. */
-MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *), const mok_cta *c) {
+MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *),
+                                                      const mok_cta *c) {
   MOK_HOST_UNSEEN_BEGIN();
   if (e->fiber_count == e->fiber_capacity) {
     const size_t capacity = e->fiber_capacity ? 2 * e->fiber_capacity : 256;
@@ -287,7 +319,8 @@ MOK_HOST_UNCHECKED static void mok_schedule(mok_engine *e) {
       e->current = f;
       e->report->switches++;
       mok_context_switch(&e->thread, &f->context, false);
-      if (!mok_stack_intact(&f->context)) mok_fail(e, MOK_HOST_FAULT, "a fiber overran its stack of %d bytes", (int)MOK_STACK_BYTES);
+      if (!mok_stack_intact(&f->context))
+        mok_fail(e, MOK_HOST_FAULT, "a fiber overran its stack of %d bytes", (int)MOK_STACK_BYTES);
     }
     size_t kept = 0;
     for (size_t i = 0; i < e->fiber_count; ++i) {

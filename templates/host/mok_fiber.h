@@ -114,7 +114,8 @@ MOK_HOST_UNCHECKED static char *mok_stack_take(mok_stacks *pool) {
     char **list = (char **)realloc(pool->free, capacity * sizeof *list);
     if (list == NULL) return NULL;
     pool->free = list;
-    void *block = mmap(NULL, step * MOK_STACKS_PER_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *block =
+        mmap(NULL, step * MOK_STACKS_PER_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block == MAP_FAILED) return NULL;
     const bool guarded = pool->block_count < MOK_GUARDED_BLOCKS;
     pool->blocks[pool->block_count++] = (char *)block;

@@ -4,9 +4,9 @@
 #define MOK_EXPORT __attribute__((visibility("default")))
 
 extern "C" MOK_EXPORT const mok_host_about_t mok_host_about;
-const mok_host_about_t mok_host_about = {
-    MOK_HOST_ABI, MOK_ARGS_ABI, LAYOUT_HEAP_BYTES, LAYOUT_LOCAL_BYTES, LAYOUT_SHARED_BYTES, PLAN_GPUS, PLAN_TOKENS_PER_GPU,
-    PLAN_GRID, PLAN_SMS_COMM, PLAN_SMS_COMPUTE, PLAN_NAME, PLAN_DIGEST};
+const mok_host_about_t mok_host_about = {MOK_HOST_ABI,        MOK_ARGS_ABI,     LAYOUT_HEAP_BYTES,   LAYOUT_LOCAL_BYTES,
+                                         LAYOUT_SHARED_BYTES, PLAN_GPUS,        PLAN_TOKENS_PER_GPU, PLAN_GRID,
+                                         PLAN_SMS_COMM,       PLAN_SMS_COMPUTE, PLAN_NAME,           PLAN_DIGEST};
 
 MOK_HOST_UNCHECKED static void mok_entry_main(void) {
   mok_engine *e = mok_host;
@@ -30,10 +30,7 @@ MOK_HOST_UNCHECKED static void mok_worker_main(void) {
   mok_to_scheduler(f, true);
 }
 
-/* NaN in bf16 and fp32, a wild but positive index in i32. */
-static void poison(void *base, long long from, long long to) {
-  if (to > from) memset((char *)base + from, MOK_POISON_BYTE, (size_t)(to - from));
-}
+static void poison(void *base, long long from, long long to) { mok_poison((char *)base + from, to - from); }
 
 static void poison_rank(const mok_rank_args *args) {
   char *heap = (char *)args->heap[args->rank];
@@ -57,7 +54,8 @@ static void poison_rank(const mok_rank_args *args) {
 /* What would otherwise be a wild read or an endless wait. */
 static void check_launch(mok_engine *e, const mok_args *args) {
   if (args->num_ranks_here != PLAN_GPUS)
-    mok_fail(e, MOK_HOST_BAD_LAUNCH, "num_ranks_here is %d; the host target runs all %d ranks in one launch", args->num_ranks_here, PLAN_GPUS);
+    mok_fail(e, MOK_HOST_BAD_LAUNCH, "num_ranks_here is %d; the host target runs all %d ranks in one launch",
+             args->num_ranks_here, PLAN_GPUS);
   else if (args->phases == 0 || (args->phases & ~(unsigned)MOK_PHASE_ALL) != 0)
     mok_fail(e, MOK_HOST_BAD_LAUNCH, "phases is 0x%x; it is a non-empty set of bits of 0x%x", args->phases, MOK_PHASE_ALL);
   else if (args->comm_ctas < 1 || args->comm_ctas > PLAN_SMS_COMM)

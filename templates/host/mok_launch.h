@@ -92,15 +92,18 @@ MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int
       mok_preempt();
     }
   for (int peer = 0; peer < PLAN_GPUS; ++peer) {
-    const mok_host_wait_record flag = {MOK_WAITS_RANKS, mok_flag(c, c->args->rank, barrier, peer), c->epoch + 1, name, peer, line};
+    const mok_host_wait_record flag = {
+        MOK_WAITS_RANKS, mok_flag(c, c->args->rank, barrier, peer), c->epoch + 1, name, peer, line};
     mok_block(&flag);
   }
 }
 #define mok_rank_barrier(c, barrier) mok_host_rank_barrier(c, barrier, #barrier, __LINE__)
 
-MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index index, unsigned target, const char *worker, int line) {
+MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index index, unsigned target, const char *worker,
+                          int line) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
-  const mok_host_wait_record reached = {MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line};
+  const mok_host_wait_record reached = {
+      MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line};
   mok_block(&reached);
 }
 #define mok_wait(c, counter, index, target, edge) \

@@ -1,18 +1,18 @@
-/* Matrix products: a pipeline of stages in the CTA's shared memory between the loading worker and the multiplying instances, each of
- * which has its own rows of the tile. */
+/* Matrix products: a pipeline of stages in the CTA's shared memory between the loading worker and the multiplying instances, each
+ * of which has its own rows of the tile. */
 #ifndef MOK_PRODUCTS_H
 #define MOK_PRODUCTS_H
 
 MOK_FN float activate(float gate, float up); /* kernel.cu */
 
-enum { MOK_POISON_BYTE = 0x7F, MOK_MAX_STAGES = 16 };
+enum { MOK_MAX_STAGES = 16 };
 
 MOK_HOST_UNCHECKED MOK_FN char *mok_shared(mok_cta *c) {
   if (c->host->shared == NULL) {
     MOK_HOST_UNSEEN_BEGIN();
     c->host->shared = (char *)malloc(LAYOUT_SHARED_BYTES);
     if (c->host->shared == NULL) abort(); /* at most a quarter of a MB: the process is beyond help */
-    memset(c->host->shared, MOK_POISON_BYTE, LAYOUT_SHARED_BYTES);
+    mok_poison(c->host->shared, LAYOUT_SHARED_BYTES);
     MOK_HOST_UNSEEN_END();
   }
   return c->host->shared;
@@ -91,7 +91,9 @@ MOK_FN void mok_clear(mok_accumulator<P> &acc) {
   memset(acc.sum, 0, (size_t)P::m * P::n * sizeof *acc.sum);
 }
 
-typedef struct mok_range { int first, end; } mok_range;
+typedef struct mok_range {
+  int first, end;
+} mok_range;
 template <class P>
 MOK_FN mok_range mok_my_rows(const mok_cta *c, const mok_task *t) {
   static_assert(P::m % P::instances == 0, "instances split the rows of a tile");
@@ -123,8 +125,8 @@ MOK_FN float mok_dot(const float *a, const float *b) {
 
 /* sums[rows, n] += a[rows, k] b[n, k]^T */
 template <class P>
-MOK_HOST_UNCHECKED __attribute__((noinline)) static void mok_multiply(const mok_bf16 *a, const mok_bf16 *b, int rows, float *a_row,
-                                                                      float *sum) {
+MOK_HOST_UNCHECKED __attribute__((noinline)) static void mok_multiply(const mok_bf16 *a, const mok_bf16 *b, int rows,
+                                                                      float *a_row, float *sum) {
   mok_unpack(a_row, a, rows * P::k);
   for (int j = 0; j < P::n; ++j) {
     float b_row[P::k];

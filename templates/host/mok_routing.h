@@ -34,7 +34,8 @@ MOK_FN void mok_publish_tokens(mok_cta *c) {
   const char *from = (const char *)c->args->x;
   const size_t row_bytes = (size_t)PLAN_HIDDEN * sizeof(mok_bf16);
   if (to == from) return;
-  for (int token = c->cta; token < c->tokens; token += c->ctas) memcpy(to + token * row_bytes, from + token * row_bytes, row_bytes);
+  for (int token = c->cta; token < c->tokens; token += c->ctas)
+    memcpy(to + token * row_bytes, from + token * row_bytes, row_bytes);
 #else
   (void)c; /* dispatch reads the caller's x */
 #endif

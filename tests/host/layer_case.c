@@ -149,9 +149,12 @@ static double activate(const layer_shape *s, double gate, double up) {
     up = fmax(-s->clamp, fmin(up, s->clamp));
   }
   switch (s->activation) {
-    case LAYER_SWIGLU: return gate / (1 + exp(-gate)) * up;
-    case LAYER_GEGLU: return 0.5 * gate * (1 + erf(gate / sqrt(2))) * up;
-    default: return up > 0 ? up * up : 0;
+    case LAYER_SWIGLU:
+      return gate / (1 + exp(-gate)) * up;
+    case LAYER_GEGLU:
+      return 0.5 * gate * (1 + erf(gate / sqrt(2))) * up;
+    default:
+      return up > 0 ? up * up : 0;
   }
 }
 
@@ -184,8 +187,7 @@ double layer_case_error(const layer_case *c) {
     for (int t = 0; t < c->tokens[r]; ++t) {
       const uint16_t *x = c->x[r] + (size_t)t * (size_t)s->hidden;
       memset(sum, 0, (size_t)s->hidden * sizeof *sum);
-      if (s->shared_intermediate)
-        add_expert(s, x, c->shared_gate, c->shared_up, c->shared_down, s->shared_intermediate, 1, sum);
+      if (s->shared_intermediate) add_expert(s, x, c->shared_gate, c->shared_up, c->shared_down, s->shared_intermediate, 1, sum);
       for (int j = 0; j < s->top_k; ++j) {
         const int route = t * s->top_k + j, id = c->ids[r][route];
         if (id < 0 || id >= s->experts) continue;

@@ -1,5 +1,5 @@
-/* One run of a layer on the host target against plain loops: inputs, workspaces, launch, oracle. For the engine's own tests, so that
- * they do not lean on the tool. */
+/* One run of a layer on the host target against plain loops: inputs, workspaces, launch, oracle. For the engine's own tests, so
+ * that they do not lean on the tool. */
 #ifndef MOK_TEST_LAYER_CASE_H
 #define MOK_TEST_LAYER_CASE_H
 
@@ -25,7 +25,7 @@ typedef struct layer_case {
   uint16_t *x[LAYER_MAX_RANKS], *out[LAYER_MAX_RANKS];
   int *ids[LAYER_MAX_RANKS];
   float *weights[LAYER_MAX_RANKS];
-  uint16_t *gate, *up, *down;                     /* all experts */
+  uint16_t *gate, *up, *down; /* all experts */
   uint16_t *shared_gate, *shared_up, *shared_down;
   void *library;
   const mok_host_about_t *about;

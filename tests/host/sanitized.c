@@ -17,7 +17,8 @@ int main(int argc, char **argv) {
     const double error = seed == 0 ? layer_case_error(c) : 0;
     if (seed == 0) digest = layer_case_digest(c);
     if (result == MOK_HOST_OK && error < 5e-3 && layer_case_digest(c) == digest) continue;
-    printf("seed %d: result %d, error %g, digest %s\n%s", seed, result, error, layer_case_digest(c) == digest ? "same" : "differs", c->text);
+    printf("seed %d: result %d, error %g, digest %s\n%s", seed, result, error,
+           layer_case_digest(c) == digest ? "same" : "differs", c->text);
     ++failures;
   }
   layer_case_destroy(c);

@@ -193,6 +193,18 @@ START_TEST(tokens_already_in_the_heap) {
 }
 END_TEST
 
+/* What nobody wrote is a NaN afterwards: here the slots of tokens that this launch did not have. */
+START_TEST(unwritten_memory_is_poison) {
+  layer_case *c = sample(50, 20);
+  run_ok(c, 2);
+  const uint16_t *slots = (const uint16_t *)((const char *)c->ranks[0].heap[0] + SAMPLE_HEAP_X_OFFSET);
+  for (size_t i = 50 * PLAN_HIDDEN; i < (size_t)MOST * PLAN_HIDDEN; ++i) ck_assert_uint_eq(slots[i], MOK_HOST_POISON_WORD);
+  ck_assert_uint_eq(MOK_HOST_POISON_WORD & 0x7F80, 0x7F80); /* exponent of NaN and infinity */
+  ck_assert_uint_ne(MOK_HOST_POISON_WORD & 0x007F, 0);
+  layer_case_destroy(c);
+}
+END_TEST
+
 /* The same kernel without one of its signals. */
 START_TEST(lost_signal_is_reported) {
   layer_case *c = create(LOST_SIGNAL_LIBRARY, 37, 20);
@@ -203,6 +215,19 @@ START_TEST(lost_signal_is_reported) {
   ck_assert_ptr_nonnull(strstr(line, "waits for COUNTER_X_READY["));
   ck_assert_msg(strstr(line, ": expected ") && strstr(line, ", seen 0\n"), "%s", c->text);
   ck_assert_ptr_nonnull(strstr(c->text, "waits for its workers"));
+  layer_case_destroy(c);
+}
+END_TEST
+
+/* The same kernel without one of its waits: poison gets into the result under some schedule. */
+START_TEST(lost_wait_shows) {
+  layer_case *c = create(LOST_WAIT_LIBRARY, 100, 61);
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 20 && wrong == 0; ++seed) {
+    ck_assert_int_eq(layer_case_run(c, seed, MOK_HOST_POISON, MOK_PHASE_ALL), MOK_HOST_OK);
+    wrong += !(layer_case_error(c) < 5e-3);
+  }
+  ck_assert_int_gt(wrong, 0);
   layer_case_destroy(c);
 }
 END_TEST
@@ -275,10 +300,12 @@ int main(void) {
   tcase_add_test(edges, too_many_tokens);
   tcase_add_test(edges, token_count_from_memory);
   tcase_add_test(edges, tokens_already_in_the_heap);
+  tcase_add_test(edges, unwritten_memory_is_poison);
   suite_add_tcase(suite, edges);
   TCase *faults = tcase_create("faults");
   tcase_set_timeout(faults, 60);
   tcase_add_loop_test(faults, lost_signal_is_reported, 0, 4);
+  tcase_add_test(faults, lost_wait_shows);
   tcase_add_test(faults, short_report_buffers);
   tcase_add_test(faults, launches_that_do_not_fit_are_refused);
   suite_add_tcase(suite, faults);
