@@ -6,8 +6,8 @@
 #include "commands.h"
 #include "stages.h"
 
-/* kernel.cu needs its two headers: a new folder with the three files, or one stream with a line before each. An existing folder may
- * hold a kernel.cu that somebody edited, so it is never replaced. */
+/* kernel.cu needs its two headers: a new folder with the three files, or one stream with a line before each. An existing folder
+ * may hold a kernel.cu that somebody edited, so it is never replaced. */
 static mok_status write_sources(mok_session *session, const mok_sources *sources, const char *output) {
   const mok_blob files[] = {sources->kernel, sources->plan_h, sources->layout_h};
   enum { NUM_FILES = sizeof files / sizeof files[0] };

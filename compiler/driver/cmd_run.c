@@ -246,8 +246,10 @@ static mok_status run(mok_session *session, mok_work *work, mok_problem *problem
   MOK_TRY(parse_request(session, work->model, &request));
   MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
 
+  const int64_t *space = work->plan->layout.bytes;
+  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
   mok_session_progress(session, "making weights and inputs");
-  MOK_TRY(mok_problem_make(session->arena, work->model, request.tokens, &request.routing, request.seed, problem));
+  MOK_TRY(mok_problem_make(session->arena, work->model, request.tokens, &request.routing, request.seed, beside, problem));
   mok_session_progress(session, "computing the reference");
   MOK_TRY(mok_expected_make(session->arena, problem, request.sample, &expected));
   mok_session_progress(session, "running");

@@ -64,26 +64,27 @@ static mok_status fill_weights(mok_problem *problem) {
 }
 
 /* Refuses what would drive the machine into its swap: the pages that will be touched, against physical memory. */
-static mok_status check_memory(const mok_problem *problem) {
+static mok_status check_memory(const mok_problem *problem, size_t beside) {
   const mok_model *m = problem->model;
   int64_t used = 0;
   for (int64_t e = 0; e < m->experts; ++e) used += problem->expert_rows[e] > 0;
   const double matrices = (double)(mok_up_columns(m) + m->intermediate) * (double)m->hidden * (double)sizeof(uint16_t);
   const double shared = m->intermediate > 0 ? matrices * (double)m->shared_intermediate / (double)m->intermediate : 0;
-  const double need = matrices * (double)used + shared + (double)problem->rows.bytes;
+  const double weights = matrices * (double)used + shared;
+  const double need = weights + (double)problem->rows.bytes + (double)beside;
   const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (need <= 0.9 * have) return MOK_OK;
   return MOK_ERROR(
       MOK_ERR_IO,
-      "this run needs %.1f GB (weights of %lld experts with routes), the machine has %.1f GB; use fewer --tokens, or a "
-      "smaller layer with -D model.experts=N",
-      need / 1e9, (long long)used, have / 1e9);
+      "this run needs %.1f GB of memory and the machine has %.1f: %.1f for the weights of %lld experts with routes, %.1f "
+      "for heaps and workspaces; try fewer --tokens, -D workload.tokens_per_gpu=N or -D model.experts=N",
+      need / 1e9, have / 1e9, weights / 1e9, (long long)used, (double)beside / 1e9);
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
-                            uint64_t seed, mok_problem *out) {
+                            uint64_t seed, size_t beside, mok_problem *out) {
   memset(out, 0, sizeof *out);
   out->model = model;
   out->seed = seed;
@@ -112,7 +113,7 @@ mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int6
     at += rounded(T * k * sizeof(float));
   }
   MOK_TRY(mok_routing_fill(arena, out, routing));
-  MOK_TRY(check_memory(out));
+  MOK_TRY(check_memory(out, beside));
   for (int64_t r = 0; r < model->gpus; ++r) {
     const uint64_t key = mok_random_key(seed, (uint64_t)(MOK_STREAM_X + MOK_STREAMS_PER_RANK * r));
     fill(out->ranks[r].x, key, 0, (size_t)(out->ranks[r].tokens * model->hidden), mok_random_scale(1));

@@ -47,10 +47,11 @@ typedef struct mok_problem {
   mok_matrix rows;                                                /* x, ids, weights and out of every rank */
 } mok_problem;
 
-/* Makes the instance: tokens[gpus] tokens of each rank. Weights of experts without a route are never made. Polls for
- * interruption. A file of routes that does not fit, or an instance larger than this machine's memory, is MOK_ERR_IO. */
+/* Makes the instance: tokens[gpus] tokens of each rank. `beside` bytes are what the run will need beside it. Weights of experts
+ * without a route are never made. Polls for interruption. A file of routes that does not fit, or an instance larger than this
+ * machine's memory, is MOK_ERR_IO. */
 MOK_MUST_USE mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens,
-                                         const mok_routing *routing, uint64_t seed, mok_problem *out);
+                                         const mok_routing *routing, uint64_t seed, size_t beside, mok_problem *out);
 void mok_problem_deinit(mok_problem *problem); /* accepts a zeroed one */
 
 /* Fills every rank's out and its guard rows with NaN. */

@@ -31,7 +31,7 @@ static void make(const char *routing_text, double mask, int64_t sample) {
   mok_assert_ok(mok_routing_parse(&model, routing_text, &routing));
   routing.mask = mask;
   mok_problem_deinit(&problem);
-  mok_assert_ok(mok_problem_make(arena, &model, tokens, &routing, 3, &problem));
+  mok_assert_ok(mok_problem_make(arena, &model, tokens, &routing, 3, 0, &problem));
   mok_assert_ok(mok_expected_make(arena, &problem, sample, &expected));
   answer();
 }
@@ -197,7 +197,7 @@ static void from_file(const char *text, mok_code code, const char *part) {
   mok_test_write(path, text);
   mok_assert_ok(mok_routing_parse(&model, mok_arena_printf(arena, "file:%s", path), &routing));
   mok_problem_deinit(&problem);
-  mok_status status = mok_problem_make(arena, &model, tokens, &routing, 1, &problem);
+  mok_status status = mok_problem_make(arena, &model, tokens, &routing, 1, 0, &problem);
   if (part) mok_assert_error(status, code, part);
   else mok_assert_ok(status);
 }
