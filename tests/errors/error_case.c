@@ -18,7 +18,7 @@
 #include "../../runtime/base/file.h"
 
 /* Bounds on any description, CPU time so that a busy machine does not count. Sanitizers cost more of both. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || (defined(__clang__) && defined(MOK_TEST_SANITIZED))
+#if defined(MOK_TEST_SANITIZED)
 enum { MAX_SECONDS = 20, MAX_KIB = 1 << 20 };
 #else
 enum { MAX_SECONDS = 2, MAX_KIB = 64 << 10 };
