@@ -35,12 +35,12 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
     }
   }
   __syncthreads();
-  const int ticket = mok_uniform((int)*mok_cta_word(MOK_CTA_TICKET));
+  const int ticket = (int)*mok_cta_word(MOK_CTA_TICKET);
   c.ctas = mok_ctas_per_rank(launch);
   c.args = &launch->ranks[ticket / c.ctas];
   c.cta = ticket % c.ctas;
-  c.epoch = (unsigned)mok_uniform((int)mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH)));
-  c.tokens = mok_uniform(mok_count_tokens(&c));
+  c.epoch = mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH));
+  c.tokens = mok_count_tokens(&c);
   c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
   mok_roles(&c, 0, 0);
 

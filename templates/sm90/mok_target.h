@@ -2,7 +2,7 @@
  *
  * A plain version: rows and tiles move by ordinary 16-byte copies and cp.async, products run on mma.sync. Every access to global
  * memory is in the generic proxy, so an edge is a release and an acquire whatever its kind; the kinds matter once bulk copies
- * do the moving. Files from low to high: ptx.h one instruction per function; sync.h waits, signals, barriers, faults;
+ * do the moving. Files from low to high: ptx.h one instruction per function; cta.h state of a CTA; sync.h waits, signals, barriers, faults;
  * launch.h entry, exit, workers; route.h tables; move.h rows; product.h tiles; reduce.h.
  *
  * NVRTC has no standard headers: nothing here includes one.
@@ -29,17 +29,8 @@ typedef struct mok_bf16 {
   unsigned short bits;
 } mok_bf16;
 
-typedef struct mok_cta {
-  MOK_CTA_MEMBERS
-  int first_warp, warps;  /* of this worker instance */
-  int warp;               /* this warp's number in the instance */
-  unsigned barriers;      /* grid barriers passed in this launch */
-  int stage;              /* next pipeline stage of this worker */
-  unsigned parity;        /* of the lap that `stage` is in */
-  bool aborted;           /* waits return at once, nothing is written; tasks still run out, so that workers stay in step */
-} mok_cta;
-
 #include "ptx.h"
+#include "cta.h"
 
 MOK_FN float mok_exp(float x) { return expf(x); }
 MOK_FN float mok_erf(float x) { return erff(x); }
@@ -50,16 +41,6 @@ MOK_FN mok_bf16 mok_to_bf16(float x) {
 }
 
 #include "mok_common.h"
-
-/* Shared memory of the CTA, by the offsets of mok_layout.h. */
-extern __shared__ unsigned char mok_shared_memory[];
-MOK_FN unsigned mok_shared_address(int offset) { return mok_ptx_shared_address(mok_shared_memory) + (unsigned)offset; }
-/* Scratch of the route phase: the pipeline is idle then. */
-MOK_FN int *mok_scratch() { return (int *)(mok_shared_memory + LAYOUT_PIPELINE_OFFSET); }
-enum { MOK_SCRATCH_WORDS = (int)(LAYOUT_PIPELINE_BYTES / 4) };
-/* Words of region `cta`. */
-enum { MOK_CTA_TICKET, MOK_CTA_BAD_IDS, MOK_CTA_BAD_ROUTE };
-MOK_FN unsigned *mok_cta_word(int word) { return (unsigned *)(mok_shared_memory + LAYOUT_CTA_OFFSET) + word; }
 
 #include "sync.h"
 #include "launch.h"
