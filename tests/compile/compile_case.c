@@ -1,7 +1,8 @@
-/* Compiles one kernel folder for a GPU target and checks what ptxas and the PTX say of it.
+/* Compiles one kernel folder for a target and checks what ptxas and the PTX say of it.
  *
- *   compile_case TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
+ *   compile_case [--twice] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
  *
+ * --twice: the same bytes come out again, with another folder for temporary files. Target host has no registers and no PTX to check.
  * FOLDER holds kernel.cu, mok_plan.h and mok_layout.h; templates are those built into mokgen. Each INSTRUCTION must occur in the
  * PTX; one with a leading '!' must not. Spills and stack frames fail inside mok_jit_compile. Exit code 77 if NVRTC is not installed, 1
  * if CI=true: there it must be. */
@@ -20,7 +21,7 @@ static int fail(mok_status status) {
   mok_status_free(status);
   const char *ci = getenv("CI");
   if (code != MOK_ERR_IO || (ci && strcmp(ci, "true") == 0)) return 1;
-  printf("skipped: no NVRTC\n");
+  printf("skipped: the compiler is not installed\n");
   return SKIPPED;
 }
 
@@ -34,7 +35,7 @@ static mok_status read_sources(mok_arena *arena, const char *folder, mok_sources
   return MOK_OK;
 }
 
-static int check(const mok_image *image, long max_registers, char **instructions) {
+static int check_resources(const mok_image *image, long max_registers) {
   int wrong = 0;
   printf("%s: %lld registers, %lld bytes spilled, %lld bytes stack, %lld bytes static shared, %zu bytes of code\n", image->compiler,
          (long long)image->registers, (long long)image->spill_bytes, (long long)image->stack_bytes, (long long)image->shared_bytes,
@@ -47,10 +48,11 @@ static int check(const mok_image *image, long max_registers, char **instructions
     printf("FAIL: no spill, stack frame or static shared memory is allowed\n");
     wrong = 1;
   }
-  if (image->code.size < 4 || memcmp(image->code.data, "\177ELF", 4) != 0) {
-    printf("FAIL: the cubin is no ELF file\n");
-    wrong = 1;
-  }
+  return wrong;
+}
+
+static int check_instructions(const mok_image *image, char **instructions) {
+  int wrong = 0;
   for (; *instructions; instructions++) {
     const int forbidden = **instructions == '!';
     if ((strstr(image->ptx.data, *instructions + forbidden) != NULL) == !forbidden) continue;
@@ -60,9 +62,28 @@ static int check(const mok_image *image, long max_registers, char **instructions
   return wrong;
 }
 
+/* Compiles again, with temporary files elsewhere. */
+static mok_status check_twice(mok_arena *arena, const mok_sources *sources, const mok_jit_options *options, const mok_image *first,
+                              int *wrong) {
+  const char *folder = NULL;
+  mok_image second;
+  MOK_TRY(mok_temp_folder_create(arena, NULL, &folder));
+  setenv("TMPDIR", folder, 1);
+  mok_status status = mok_jit_compile(arena, sources, options, &second);
+  mok_temp_folder_remove(folder);
+  if (status) return status;
+  *wrong = second.code.size != first->code.size || memcmp(second.code.data, first->code.data, first->code.size) != 0 ||
+           second.ptx.size != first->ptx.size || memcmp(second.ptx.data, first->ptx.data, first->ptx.size) != 0;
+  if (*wrong) printf("FAIL: compiled twice, the bytes differ\n");
+  return MOK_OK;
+}
+
 int main(int argc, char **argv) {
+  const int twice = argc > 1 && strcmp(argv[1], "--twice") == 0;
+  argv += twice;
+  argc -= twice;
   if (argc < 4) {
-    fprintf(stderr, "usage: compile_case TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]\n");
+    fprintf(stderr, "usage: compile_case [--twice] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]\n");
     return 2;
   }
   mok_arena *arena = mok_arena_create();
@@ -72,14 +93,27 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", mok_status_text(status));
     return 1;
   }
-  const mok_jit_options options = {.target = mok_target_find(argv[1]), .want_ptx = true};
-  mok_image image;
+  mok_jit_options options = {.target = mok_target_find(argv[1])};
   if (!options.target) {
     fprintf(stderr, "unknown target %s\n", argv[1]);
     return 2;
   }
+  options.want_ptx = !options.target->native;
+  mok_image image;
+  int wrong = 0;
   status = mok_jit_compile(arena, &sources, &options, &image);
-  const int code = status ? fail(status) : check(&image, strtol(argv[3], NULL, 10), argv + 4);
+  if (status) return fail(status);
+  if (image.code.size < 4 || memcmp(image.code.data, "\177ELF", 4) != 0) {
+    printf("FAIL: the code is no ELF file\n");
+    wrong = 1;
+  }
+  if (options.want_ptx) wrong |= check_resources(&image, strtol(argv[3], NULL, 10)) | check_instructions(&image, argv + 4);
+  if (twice) {
+    int differs = 0;
+    status = check_twice(arena, &sources, &options, &image, &differs);
+    if (status) return fail(status);
+    wrong |= differs;
+  }
   mok_arena_destroy(arena);
-  return code;
+  return wrong;
 }
