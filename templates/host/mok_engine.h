@@ -19,7 +19,7 @@
 #include "mok_host.h"
 
 /* Two words may differ by wrap-around: epochs and counts go on for ever. */
-MOK_HOST_UNCHECKED static bool mok_reached(const unsigned *word, unsigned target) {
+MOK_HOST_UNCHECKED static inline bool mok_reached(const unsigned *word, unsigned target) {
   return (int)(__atomic_load_n(word, __ATOMIC_RELAXED) - target) >= 0;
 }
 
@@ -102,20 +102,20 @@ struct mok_engine {
 static thread_local mok_engine *mok_host;
 
 /* splitmix64: the same numbers on every machine. */
-MOK_HOST_UNCHECKED static uint64_t mok_random(mok_engine *e) {
+MOK_HOST_UNCHECKED static inline uint64_t mok_random(mok_engine *e) {
   uint64_t z = (e->random += 0x9E3779B97F4A7C15ull);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
 }
 
-MOK_HOST_UNCHECKED static void mok_poison(void *at, long long bytes) {
+MOK_HOST_UNCHECKED static inline void mok_poison(void *at, long long bytes) {
   for (long long i = 0; i + 1 < bytes; i += 2) ((unsigned short *)at)[i / 2] = MOK_HOST_POISON_WORD;
 }
 
 /* ---- report ---- */
 
-__attribute__((format(printf, 2, 3))) static void mok_say(mok_engine *e, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static inline void mok_say(mok_engine *e, const char *format, ...) {
   if (e->report->text == NULL || e->text_used + 1 >= e->report->text_size) return;
   va_list args;
   va_start(args, format);
@@ -125,7 +125,8 @@ __attribute__((format(printf, 2, 3))) static void mok_say(mok_engine *e, const c
   if (n > 0) e->text_used += (size_t)n < room ? (size_t)n : room;
 }
 
-__attribute__((format(printf, 3, 4))) static void mok_fail(mok_engine *e, mok_host_result result, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static inline void mok_fail(mok_engine *e, mok_host_result result, const char *format,
+                                                                  ...) {
   if (e->result != MOK_HOST_OK) return;
   e->result = result;
   char text[256];
@@ -136,13 +137,13 @@ __attribute__((format(printf, 3, 4))) static void mok_fail(mok_engine *e, mok_ho
   mok_say(e, "%s\n", text);
 }
 
-static const char *mok_worker_name(const mok_engine *e, void (*worker)(mok_cta *)) {
+static inline const char *mok_worker_name(const mok_engine *e, void (*worker)(mok_cta *)) {
   for (int i = 0; i < e->name_count; ++i)
     if (e->names[i].worker == worker) return e->names[i].name;
   return NULL;
 }
 
-MOK_HOST_UNCHECKED static void mok_learn_name(mok_engine *e, void (*worker)(mok_cta *), const char *name) {
+MOK_HOST_UNCHECKED static inline void mok_learn_name(mok_engine *e, void (*worker)(mok_cta *), const char *name) {
   for (int i = 0; i < e->name_count; ++i)
     if (e->names[i].worker == worker) return;
   if (e->name_count == MOK_WORKER_NAMES) return;
@@ -150,7 +151,7 @@ MOK_HOST_UNCHECKED static void mok_learn_name(mok_engine *e, void (*worker)(mok_
   e->names[e->name_count++].name = name;
 }
 
-static int mok_report_order(const void *a, const void *b) {
+static inline int mok_report_order(const void *a, const void *b) {
   const mok_fiber *f = *(mok_fiber *const *)a, *g = *(mok_fiber *const *)b;
   if (f->wait.kind != g->wait.kind) return f->wait.kind < g->wait.kind ? -1 : 1;
   if (f->cta->rank != g->cta->rank) return f->cta->rank < g->cta->rank ? -1 : 1;
@@ -160,7 +161,7 @@ static int mok_report_order(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static void mok_say_wait(mok_engine *e, const mok_fiber *f) {
+static inline void mok_say_wait(mok_engine *e, const mok_fiber *f) {
   const mok_host_wait_record *w = &f->wait;
   mok_say(e, "  rank %d CTA %d ", f->cta->rank, f->cta->number);
   const char *name = f->worker ? mok_worker_name(e, f->worker) : "entry";
@@ -192,7 +193,7 @@ static void mok_say_wait(mok_engine *e, const mok_fiber *f) {
 }
 
 /* Counters first: they say what is missing; the barriers and joins behind them only follow. */
-static void mok_report_deadlock(mok_engine *e) {
+static inline void mok_report_deadlock(mok_engine *e) {
   mok_fail(e, MOK_HOST_DEADLOCK, "deadlock: none of %zu fibers can go on", e->fiber_count);
   qsort(e->fibers, e->fiber_count, sizeof *e->fibers, mok_report_order);
   const size_t shown = e->fiber_count < 48 ? e->fiber_count : 48;
@@ -202,12 +203,12 @@ static void mok_report_deadlock(mok_engine *e) {
 
 /* ---- fibers ---- */
 
-MOK_HOST_UNCHECKED static void mok_to_scheduler(mok_fiber *f, bool ends) {
+MOK_HOST_UNCHECKED static inline void mok_to_scheduler(mok_fiber *f, bool ends) {
   mok_context_switch(&f->context, &mok_host->thread, ends);
 }
 
 /* Lets others run; the fiber can go on at once. With a seed only now and then. */
-MOK_HOST_UNCHECKED static void mok_preempt(void) {
+MOK_HOST_UNCHECKED static inline void mok_preempt(void) {
   mok_engine *e = mok_host;
   if (!e->random_order || (mok_random(e) & 7) != 0) return;
   e->current->state = MOK_FIBER_READY;
@@ -215,7 +216,7 @@ MOK_HOST_UNCHECKED static void mok_preempt(void) {
 }
 
 /* Until *record.word >= record.target; everything released into the word before is visible after. */
-MOK_HOST_UNCHECKED static void mok_block(const mok_host_wait_record *record) {
+MOK_HOST_UNCHECKED static inline void mok_block(const mok_host_wait_record *record) {
   mok_engine *e = mok_host;
   e->report->waits++;
   mok_preempt();
@@ -229,13 +230,13 @@ MOK_HOST_UNCHECKED static void mok_block(const mok_host_wait_record *record) {
 }
 
 /* Adds 1 to a word after everything before. */
-MOK_HOST_UNCHECKED static void mok_raise(unsigned *word) {
+MOK_HOST_UNCHECKED static inline void mok_raise(unsigned *word) {
   (void)mok_release_add(word);
   mok_host->report->signals++;
   mok_preempt();
 }
 
-MOK_HOST_UNCHECKED static float *mok_scratch(size_t floats) {
+MOK_HOST_UNCHECKED static inline float *mok_scratch(size_t floats) {
   mok_fiber *f = mok_host->current;
   if (f->scratch_floats < floats) {
     MOK_HOST_UNSEEN_BEGIN();
@@ -252,8 +253,8 @@ static void mok_entry_main(void);
 static void mok_worker_main(void);
 
 /* A new fiber, ready; a worker with its own copy of *c. NULL: out of memory, recorded. */
-MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *),
-                                                      const mok_cta *c) {
+MOK_HOST_UNCHECKED static inline mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *),
+                                                             const mok_cta *c) {
   MOK_HOST_UNSEEN_BEGIN();
   if (e->fiber_count == e->fiber_capacity) {
     const size_t capacity = e->fiber_capacity ? 2 * e->fiber_capacity : 256;
@@ -285,7 +286,7 @@ MOK_HOST_UNCHECKED static mok_fiber *mok_fiber_create(mok_engine *e, mok_host_ct
   return f;
 }
 
-MOK_HOST_UNCHECKED static void mok_fiber_free(mok_engine *e, mok_fiber *f) {
+MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f) {
   MOK_HOST_UNSEEN_BEGIN();
 #if defined(MOK_HOST_TSAN)
   __tsan_destroy_fiber(f->context.tsan_fiber);
@@ -298,7 +299,7 @@ MOK_HOST_UNCHECKED static void mok_fiber_free(mok_engine *e, mok_fiber *f) {
 }
 
 /* Runs until every fiber has ended, or none can go on, or one failed. */
-MOK_HOST_UNCHECKED static void mok_schedule(mok_engine *e) {
+MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
   while (e->fiber_count > 0 && e->result == MOK_HOST_OK) {
     e->report->rounds++;
     const size_t count = e->fiber_count; /* fibers made in this round run from the next one on */

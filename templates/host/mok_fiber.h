@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#if !defined(__x86_64__)
+#if defined(__x86_64__) && !defined(MOK_HOST_UCONTEXT)
+#define MOK_HOST_ASM_SWITCH 1 /* ucontext costs two system calls a switch */
+#else
 #include <ucontext.h>
 #endif
 
@@ -36,12 +38,15 @@ extern "C" void __tsan_destroy_fiber(void *fiber);
 extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 extern "C" void __tsan_read_range(void *address, unsigned long size);
 extern "C" void __tsan_write_range(void *address, unsigned long size);
-extern "C" void __tsan_ignore_thread_begin(void);
-extern "C" void __tsan_ignore_thread_end(void);
+extern "C" void AnnotateIgnoreReadsBegin(const char *file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char *file, int line);
+extern "C" void AnnotateIgnoreWritesBegin(const char *file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char *file, int line);
 /* The engine's own records and the inner loops are not the protocol under test; the loops announce their ranges instead. */
 #define MOK_HOST_UNCHECKED __attribute__((no_sanitize("thread")))
-#define MOK_HOST_UNSEEN_BEGIN() __tsan_ignore_thread_begin() /* around library calls, which are checked by themselves */
-#define MOK_HOST_UNSEEN_END() __tsan_ignore_thread_end()
+/* Around library calls, which are checked by themselves. */
+#define MOK_HOST_UNSEEN_BEGIN() (AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__))
+#define MOK_HOST_UNSEEN_END() (AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__))
 #else
 #define MOK_HOST_UNCHECKED
 #define MOK_HOST_UNSEEN_BEGIN() ((void)0)
@@ -62,7 +67,7 @@ enum {
 
 /* A saved flow of control: a fiber, or the thread that runs the scheduler. */
 struct mok_context {
-#if defined(__x86_64__)
+#if defined(MOK_HOST_ASM_SWITCH)
   void *sp;
 #else
   ucontext_t uc;
@@ -73,7 +78,7 @@ struct mok_context {
   void *tsan_fiber;
 };
 
-#if defined(__x86_64__)
+#if defined(MOK_HOST_ASM_SWITCH)
 /* Saves what a call must preserve, and continues where `to` was saved. */
 extern "C" __attribute__((visibility("hidden"))) void mok_switch_stacks(void **from_sp, void *to_sp);
 __asm__(
@@ -106,7 +111,7 @@ struct mok_stacks {
   int free_count;
 };
 
-MOK_HOST_UNCHECKED static char *mok_stack_take(mok_stacks *pool) {
+MOK_HOST_UNCHECKED static inline char *mok_stack_take(mok_stacks *pool) {
   const size_t step = MOK_STACK_BYTES + MOK_GUARD_BYTES;
   if (pool->free_count == 0) {
     if (pool->block_count == (int)(sizeof pool->blocks / sizeof pool->blocks[0])) return NULL;
@@ -133,7 +138,7 @@ MOK_HOST_UNCHECKED static char *mok_stack_take(mok_stacks *pool) {
   return stack;
 }
 
-MOK_HOST_UNCHECKED static void mok_stack_give(mok_stacks *pool, char *stack) {
+MOK_HOST_UNCHECKED static inline void mok_stack_give(mok_stacks *pool, char *stack) {
 #if defined(MOK_HOST_TSAN)
   (void)pool; /* a stack used twice would look like a race between its two fibers, or hide one */
   (void)stack;
@@ -142,23 +147,23 @@ MOK_HOST_UNCHECKED static void mok_stack_give(mok_stacks *pool, char *stack) {
 #endif
 }
 
-static void mok_stacks_free(mok_stacks *pool) {
+static inline void mok_stacks_free(mok_stacks *pool) {
   for (int i = 0; i < pool->block_count; ++i)
     (void)munmap(pool->blocks[i], (size_t)(MOK_STACK_BYTES + MOK_GUARD_BYTES) * MOK_STACKS_PER_BLOCK);
   free(pool->free);
 }
 
-MOK_HOST_UNCHECKED static bool mok_stack_intact(const mok_context *context) {
+MOK_HOST_UNCHECKED static inline bool mok_stack_intact(const mok_context *context) {
   return *(const unsigned long long *)context->stack == MOK_STACK_CANARY;
 }
 
 /* Makes `context` start `entry` on `stack` when first switched to. entry never returns: its last act is mok_context_switch. */
-MOK_HOST_UNCHECKED static void mok_context_make(mok_context *context, char *stack, void (*entry)(void)) {
+MOK_HOST_UNCHECKED static inline void mok_context_make(mok_context *context, char *stack, void (*entry)(void)) {
   context->stack = stack;
   context->stack_bytes = MOK_STACK_BYTES;
   context->asan_fake_stack = NULL;
   context->tsan_fiber = NULL;
-#if defined(__x86_64__)
+#if defined(MOK_HOST_ASM_SWITCH)
   void **top = (void **)(stack + MOK_STACK_BYTES);
   *--top = NULL; /* entry sees the alignment that a call would have left, and a return address of nobody */
   *--top = (void *)entry;
@@ -177,7 +182,7 @@ MOK_HOST_UNCHECKED static void mok_context_make(mok_context *context, char *stac
 }
 
 /* After the switch into a context, as its first act: `from` is whom it came from. */
-MOK_HOST_UNCHECKED static void mok_context_arrived(mok_context *self, mok_context *from) {
+MOK_HOST_UNCHECKED static inline void mok_context_arrived(mok_context *self, mok_context *from) {
 #if defined(MOK_HOST_ASAN)
   const void *bottom;
   size_t size;
@@ -191,7 +196,7 @@ MOK_HOST_UNCHECKED static void mok_context_arrived(mok_context *self, mok_contex
 }
 
 /* `ends`: `from` will never be continued. */
-MOK_HOST_UNCHECKED static void mok_context_switch(mok_context *from, mok_context *to, bool ends) {
+MOK_HOST_UNCHECKED static inline void mok_context_switch(mok_context *from, mok_context *to, bool ends) {
 #if defined(MOK_HOST_ASAN)
   __sanitizer_start_switch_fiber(ends ? NULL : &from->asan_fake_stack, to->stack, to->stack_bytes);
 #endif
@@ -199,7 +204,7 @@ MOK_HOST_UNCHECKED static void mok_context_switch(mok_context *from, mok_context
   __tsan_switch_to_fiber(to->tsan_fiber, 1); /* 1: the switch itself orders nothing */
 #endif
   (void)ends;
-#if defined(__x86_64__)
+#if defined(MOK_HOST_ASM_SWITCH)
   mok_switch_stacks(&from->sp, to->sp);
 #else
   (void)swapcontext(&from->uc, &to->uc);

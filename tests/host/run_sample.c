@@ -1,4 +1,5 @@
-/* sanitized LIBRARY SEEDS: the sample layer under a sanitizer, which says what it finds; exit 0 when the results are right. */
+/* run_sample LIBRARY SEEDS: the sample layer over some schedules, also under a sanitizer, which says itself what it finds; exit 0
+ * when the results are right and agree. */
 #include <stdio.h>
 #include <stdlib.h>
 
