@@ -2,7 +2,7 @@
  *
  *   mokgen-cache 1
  *   sha256 <of all bytes after this line>
- *   what sm_90a Forward megakernel of kimi-k2 on 2 x H200
+ *   what sm_90a Megakernel forward of kimi-k2 on 2 x H200
  *   registers 168 0 0 0                  registers, spill, stack and static shared bytes
  *   sizes 24744 0 412                    code, PTX, log
  *   <code><PTX><log>

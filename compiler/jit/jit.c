@@ -52,13 +52,13 @@ mok_status mok_compilation_write(mok_arena *arena, const mok_compilation *c, con
   return MOK_OK;
 }
 
-/* "sm_90a Forward megakernel of kimi-k2 on 2 x H200": target and the kernel's first line up to a wide gap. */
+/* "sm_90a Megakernel forward of kimi-k2 on 2 x H200": target and the first sentence of the kernel's first line. */
 static const char *describe(mok_arena *arena, const mok_compilation *c) {
   const char *text = mok_arena_strndup(arena, c->kernel.data, c->kernel.size);
   text += strspn(text, "/* ");
-  size_t size = strcspn(text, "\n");
-  for (size_t i = 0; i + 1 < size; i++)
-    if (text[i] == ' ' && text[i + 1] == ' ') size = i;
+  const size_t line = strcspn(text, "\n");
+  size_t size = 0;
+  while (size < line && strncmp(text + size, "  ", 2) != 0 && strncmp(text + size, ". ", 2) != 0) size++;
   while (size > 0 && strchr(" .*/\r", text[size - 1])) size--;
   if (size > 100) size = 100;
   return mok_arena_printf(arena, "%s %.*s", c->target->name, (int)size, text);

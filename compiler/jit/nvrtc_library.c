@@ -159,25 +159,31 @@ bool mok_nvrtc_open_first(mok_arena *arena, int arch, mok_nvrtc *out, const char
       mok_buf_printf(tried, "\n  the loader's path: %s", why);
       continue;
     }
+    if (place->name) {
+      const char *file = mok_path_join(arena, place->folder, place->name);
+      const bool exists = mok_file_exists(file);
+      if (exists && open_path(arena, file, arch, out, &why)) {
+        *path = file;
+        return true;
+      }
+      mok_buf_printf(tried, "\n  %s: %s", file, exists ? why : "no such file");
+      continue;
+    }
     if (!mok_folder_exists(place->folder)) {
       mok_buf_printf(tried, "\n  %s: no such folder", place->folder);
       continue;
     }
     for (int n = 0; n < NUM_NAMES; n++) {
-      const char *name = place->name ? place->name : library_names[n];
-      const char *file = mok_path_join(arena, place->folder, name);
-      if (mok_file_exists(file)) {
-        const char *reason = NULL;
-        if (open_path(arena, file, arch, out, &reason)) {
-          *path = file;
-          return true;
-        }
-        why = mok_arena_strdup(arena, reason);
+      const char *file = mok_path_join(arena, place->folder, library_names[n]);
+      if (!mok_file_exists(file)) continue;
+      const char *reason = NULL;
+      if (open_path(arena, file, arch, out, &reason)) {
+        *path = file;
+        return true;
       }
-      if (place->name) break;
+      why = mok_arena_strdup(arena, reason);
     }
-    if (!why) why = place->name ? mok_arena_printf(arena, "no file %s", place->name) : "no libnvrtc.so.13, libnvrtc.so, libnvrtc.so.12";
-    mok_buf_printf(tried, "\n  %s: %s", place->folder, why);
+    mok_buf_printf(tried, "\n  %s: %s", place->folder, why ? why : "no libnvrtc.so.13, libnvrtc.so, libnvrtc.so.12");
   }
   return false;
 }
