@@ -29,7 +29,7 @@ def Mok_Symbols : TypedArrayAttrBase<FlatSymbolRefAttr, "list of symbols">;
 // CUDA text by what it is for, fixed by lower-to-cuda: cuda {function = "compute_load"}.
 def Mok_Cuda : OptionalAttr<DictionaryAttr>;
 
-//===--- declarations of a kernel ------------------------------------------------------------------------------------------------===//
+//===--- declarations of a kernel ---===//
 
 def Mok_KernelOp : Mok_Op<"kernel", [IsolatedFromAbove, SymbolTable, Symbol, SingleBlock, NoTerminator]> {
   let summary = "one kernel: declarations, then values or phases";
@@ -49,7 +49,8 @@ def Mok_RegionOp : Mok_Op<"region", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyMemRef>:$type, OptionalAttr<StrAttr>:$space,
                        OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$bytes, OptionalAttr<StrAttr>:$slots);
   let assemblyFormat = [{
-    $sym_name `:` $type (`in` `(` custom<Word>($space)^ `)` `at` `(` custom<Number>($offset) `)` `bytes` `(` custom<Number>($bytes) `)`)?
+    $sym_name `:` $type (`in` `(` custom<Word>($space)^ `)` `at` `(` custom<Number>($offset) `)`
+      `bytes` `(` custom<Number>($bytes) `)`)?
     (`slot` `(` `row_block` `mod` custom<Word>($slots)^ `)`)? attr-dict
   }];
 }
@@ -79,12 +80,12 @@ def Mok_ProductOp : Mok_Op<"product", [Symbol]> {
     $sym_name `a` `(` $a `)` `b` `(` custom<Symbols>($b) `)` `out` `(` $result `)` `rows` `(` custom<Word>($rows) `)`
     `depth` `(` custom<Word>($depth) `)` `columns` `(` custom<Word>($columns) `)` (`epilogue` `(` custom<Word>($epilogue)^ `)`)?
     (`clamp` `(` custom<Float>($clamp)^ `)`)?
-    (`tile` `(` custom<Word>($tile)^ `)` `m` `(` custom<Number>($m) `)` `n` `(` custom<Number>($n) `)` `k` `(` custom<Number>($k) `)`
-     `stages` `(` custom<Number>($stages) `)`)? (`cuda` $cuda^)? attr-dict
+    (`tile` `(` custom<Word>($tile)^ `)` `m` `(` custom<Number>($m) `)` `n` `(` custom<Number>($n) `)` 
+      `k` `(` custom<Number>($k) `)` `stages` `(` custom<Number>($stages) `)`)? (`cuda` $cuda^)? attr-dict
   }];
 }
 
-//===--- layer altitude: values --------------------------------------------------------------------------------------------------===//
+//===--- layer altitude: values ---===//
 
 class Mok_ValueOp<string mnemonic, list<Trait> traits = []>
     : Mok_Op<mnemonic, traits # [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
@@ -119,12 +120,13 @@ def Mok_DispatchOp : Mok_ValueOp<"dispatch"> {
 
 def Mok_GroupedMatmulOp : Mok_ValueOp<"grouped_matmul"> {
   let summary = "rows times their expert's weights; with an epilogue once fused";
-  let arguments = (ins AnyRankedTensor:$rows, Mok_Symbols:$weights, StrAttr:$depth, StrAttr:$columns, OptionalAttr<StrAttr>:$epilogue,
-                       OptionalAttr<F64Attr>:$clamp);
+  let arguments = (ins AnyRankedTensor:$rows, Mok_Symbols:$weights, StrAttr:$depth, StrAttr:$columns,
+                       OptionalAttr<StrAttr>:$epilogue, OptionalAttr<F64Attr>:$clamp);
   let results = (outs AnyRankedTensor:$value);
   let assemblyFormat = [{
     $rows `with` `(` custom<Symbols>($weights) `)` `depth` `(` custom<Word>($depth) `)` `columns` `(` custom<Word>($columns) `)`
-    (`epilogue` `(` custom<Word>($epilogue)^ `)`)? (`clamp` `(` custom<Float>($clamp)^ `)`)? attr-dict `:` functional-type(operands, results)
+    (`epilogue` `(` custom<Word>($epilogue)^ `)`)? (`clamp` `(` custom<Float>($clamp)^ `)`)? attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 
@@ -166,7 +168,7 @@ def Mok_OutputOp : Mok_Op<"output"> {
   let assemblyFormat = "$value `to` $argument attr-dict `:` type($value)";
 }
 
-//===--- task altitude: who does what --------------------------------------------------------------------------------------------===//
+//===--- task altitude: who does what ---===//
 
 class Mok_ScopeOp<string mnemonic, list<Trait> traits = []> : Mok_Op<mnemonic, traits # [SingleBlock, NoTerminator]> {
   let regions = (region SizedRegion<1>:$body);
@@ -174,9 +176,11 @@ class Mok_ScopeOp<string mnemonic, list<Trait> traits = []> : Mok_Op<mnemonic, t
 
 def Mok_PhaseOp : Mok_ScopeOp<"phase", [Symbol]> {
   let summary = "roles and barriers in order; the global order of its tasks";
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Mok_Words>:$once, OptionalAttr<Mok_Words>:$per_minibatch, Mok_Cuda:$cuda);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Mok_Words>:$once, OptionalAttr<Mok_Words>:$per_minibatch,
+                       Mok_Cuda:$cuda);
   let assemblyFormat = [{
-    $sym_name (`once` `(` custom<Words>($once)^ `)`)? (`per_minibatch` `(` custom<Words>($per_minibatch)^ `)`)? (`cuda` $cuda^)? attr-dict-with-keyword
+    $sym_name (`once` `(` custom<Words>($once)^ `)`)? (`per_minibatch` `(` custom<Words>($per_minibatch)^ `)`)?
+    (`cuda` $cuda^)? attr-dict-with-keyword
     $body
   }];
 }
@@ -199,7 +203,8 @@ def Mok_WorkerOp : Mok_ScopeOp<"worker"> {
                        Mok_Cuda:$cuda);
   let assemblyFormat = [{
     $sym_name `first_warp` `(` custom<Count>($first_warp) `)` `warps` `(` custom<Count>($warps) `)`
-    `instances` `(` custom<Count>($instances) `)` `shares` `(` custom<Word>($shares) `)` (`cuda` $cuda^)? attr-dict-with-keyword $body
+    `instances` `(` custom<Count>($instances) `)` `shares` `(` custom<Word>($shares) `)` (`cuda` $cuda^)?
+    attr-dict-with-keyword $body
   }];
 }
 
@@ -207,7 +212,8 @@ def Mok_TaskOp : Mok_ScopeOp<"task"> {
   let summary = "a loop over a tile space, outer dimension first";
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Mok_Words>:$space, OptionalAttr<StrAttr>:$extent, Mok_Cuda:$cuda);
   let assemblyFormat = [{
-    $sym_name (`over` `(` custom<Words>($space)^ `)`)? (`extent` `(` custom<Word>($extent)^ `)`)? (`cuda` $cuda^)? attr-dict-with-keyword $body
+    $sym_name (`over` `(` custom<Words>($space)^ `)`)? (`extent` `(` custom<Word>($extent)^ `)`)? (`cuda` $cuda^)?
+    attr-dict-with-keyword $body
   }];
 }
 
@@ -235,7 +241,7 @@ def Mok_LoadOp : Mok_TileOp<"load"> { let summary = "all stages of both operands
 def Mok_MmaOp : Mok_TileOp<"mma"> { let summary = "all stages into the accumulator"; }
 def Mok_StoreOp : Mok_TileOp<"store"> { let summary = "the accumulator through the epilogue into out"; }
 
-//===--- protocol altitude -------------------------------------------------------------------------------------------------------===//
+//===--- protocol altitude ---===//
 
 def Mok_WaitOp : Mok_Op<"wait"> {
   let summary = "until the counter's word has reached the target; lap: not in the first lap of the ring";

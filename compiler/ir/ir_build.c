@@ -60,8 +60,8 @@ static MlirValue input(builder *b, mok_field_id field, const char *name) {
   return append_value(&draft, type, b->body);
 }
 
-static MlirValue matmul(builder *b, mok_field_id field, MlirValue rows, const char *weight, const char *depth, const char *columns,
-                        int64_t width) {
+static MlirValue matmul(builder *b, mok_field_id field, MlirValue rows, const char *weight, const char *depth,
+                        const char *columns, int64_t width) {
   const char *symbol = mok_arena_printf(b->arena, "args.%s", weight);
   mok_draft draft = mok_draft_make(b->context, loc_of_field(b, field), "mok.grouped_matmul");
   mok_draft_operand(&draft, rows);
@@ -80,7 +80,8 @@ static MlirValue expert(builder *b, MlirValue rows, bool shared) {
 
   MlirValue halves[2];
   int half_count = 0;
-  if (mok_is_gated(m)) halves[half_count++] = matmul(b, field, rows, shared ? "shared_gate" : "gate", "hidden", width_name, width);
+  if (mok_is_gated(m))
+    halves[half_count++] = matmul(b, field, rows, shared ? "shared_gate" : "gate", "hidden", width_name, width);
   halves[half_count++] = matmul(b, field, rows, shared ? "shared_up" : "up", "hidden", width_name, width);
 
   mok_draft draft = mok_draft_make(b->context, loc_of_field(b, MOK_FIELD_activation), "mok.gated_activation");

@@ -20,10 +20,16 @@ static MlirLogicalResult on_diagnostic(MlirDiagnostic diagnostic, void *user) {
   mok_ir *ir = user;
   mok_severity severity = MOK_NOTE;
   switch (mlirDiagnosticGetSeverity(diagnostic)) {
-  case MlirDiagnosticError: severity = MOK_SEVERITY_ERROR; break;
-  case MlirDiagnosticWarning: severity = MOK_WARNING; break;
-  case MlirDiagnosticNote: break;
-  case MlirDiagnosticRemark: break;
+    case MlirDiagnosticError:
+      severity = MOK_SEVERITY_ERROR;
+      break;
+    case MlirDiagnosticWarning:
+      severity = MOK_WARNING;
+      break;
+    case MlirDiagnosticNote:
+      break;
+    case MlirDiagnosticRemark:
+      break;
   }
   report(ir, severity, diagnostic);
   for (intptr_t i = 0; i < mlirDiagnosticGetNumNotes(diagnostic); ++i) report(ir, MOK_NOTE, mlirDiagnosticGetNote(diagnostic, i));
@@ -65,12 +71,14 @@ static bool module_attributes_known(MlirModule module) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetDiscardableAttribute(op, i).name);
     if (mlirStringRefEqual(name, mok_ref("mok.after")) || mlirStringRefEqual(name, mok_ref("mok.plan"))) continue;
     char text[128];
-    snprintf(text, sizeof text, "'builtin.module' op unknown attribute '%.*s'", (int)(name.length > 64 ? 64 : name.length), name.data);
+    snprintf(text, sizeof text, "'builtin.module' op unknown attribute '%.*s'", (int)(name.length > 64 ? 64 : name.length),
+             name.data);
     mlirEmitError(mlirOperationGetLocation(op), text);
     known = false;
   }
   if (mlirAttributeIsNull(mok_op_get(op, "mok.after"))) {
-    mlirEmitError(mlirOperationGetLocation(op), "'builtin.module' op has no attribute 'mok.after', the last pass it went through");
+    mlirEmitError(mlirOperationGetLocation(op),
+                  "'builtin.module' op has no attribute 'mok.after', the last pass it went through");
     known = false;
   }
   MOK_FOR_OPS(inner, mlirModuleGetBody(module)) {

@@ -8,15 +8,15 @@
 struct mok_module {
   mok_ir *ir;
   MlirModule module;
-  bool from_user;    /* parsed, so that what is wrong with it is the user's error */
+  bool from_user; /* parsed, so that what is wrong with it is the user's error */
   mok_module *next;
 };
 
 struct mok_ir {
   MlirContext context;
-  mok_diag *diag;       /* borrowed */
-  mok_arena *arena;     /* owned; file names of diagnostics and the like */
-  mok_module *modules;  /* owned */
+  mok_diag *diag;      /* borrowed */
+  mok_arena *arena;    /* owned; file names of diagnostics and the like */
+  mok_module *modules; /* owned */
 };
 
 void mok_append_text(MlirStringRef text, void *user); /* MlirStringCallback onto a mok_buf */

@@ -79,9 +79,7 @@ MlirAttribute mok_attr_float(MlirContext context, double value) {
   return mlirFloatAttrDoubleGet(context, mlirF64TypeGet(context), value);
 }
 
-MlirAttribute mok_attr_symbol(MlirContext context, const char *name) {
-  return mlirFlatSymbolRefAttrGet(context, mok_ref(name));
-}
+MlirAttribute mok_attr_symbol(MlirContext context, const char *name) { return mlirFlatSymbolRefAttrGet(context, mok_ref(name)); }
 
 static MlirAttribute attr_list(MlirContext context, const char *const *texts, size_t count,
                                MlirAttribute (*make)(MlirContext, const char *)) {
@@ -151,7 +149,14 @@ const char *mok_op_at(mok_arena *arena, MlirOperation op, const char *key, size_
   return mok_attr_string(arena, mlirArrayAttrGetElement(mok_op_get(op, key), (intptr_t)i));
 }
 
-MlirBlock mok_op_body(MlirOperation op) { return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)); }
+MlirBlock mok_op_body(MlirOperation op) {
+  if (mlirOperationGetNumRegions(op) == 0) return (MlirBlock){NULL};
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
+
+MlirOperation mok_block_first(MlirBlock block) {
+  return mlirBlockIsNull(block) ? (MlirOperation){NULL} : mlirBlockGetFirstOperation(block);
+}
 
 MlirOperation mok_op_parent(MlirOperation op, const char *name) {
   do {
@@ -163,7 +168,8 @@ MlirOperation mok_op_parent(MlirOperation op, const char *name) {
 MlirOperation mok_kernel_symbol(MlirOperation kernel, const char *name) {
   MOK_FOR_OPS(op, mok_op_body(kernel)) {
     MlirAttribute symbol = mok_op_get(op, "sym_name");
-    if (!mlirAttributeIsNull(symbol) && mlirStringRefEqual(mlirStringAttrGetValue(symbol), mok_ref(name))) return op;
+    if (mlirAttributeIsNull(symbol) || !mlirAttributeIsAString(symbol)) continue; /* not verified yet */
+    if (mlirStringRefEqual(mlirStringAttrGetValue(symbol), mok_ref(name))) return op;
   }
   return (MlirOperation){NULL};
 }

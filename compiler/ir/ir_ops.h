@@ -44,23 +44,24 @@ MlirAttribute mok_attr_symbols(MlirContext context, const char *const *names, si
 /* Type by its text, "tensor<?x128xbf16>". */
 MlirType mok_type(MlirContext context, mok_arena *arena, const char *fmt, ...) MOK_PRINTF(3, 4);
 
-bool mok_op_is(MlirOperation op, const char *name); /* "mok.wait" */
+bool mok_op_is(MlirOperation op, const char *name);          /* "mok.wait" */
 MlirAttribute mok_op_get(MlirOperation op, const char *key); /* null if absent */
 void mok_op_set(MlirOperation op, const char *key, MlirAttribute value);
 const char *mok_op_text(mok_arena *arena, MlirOperation op, const char *key); /* of a string or symbol; NULL if absent */
 int64_t mok_op_int(MlirOperation op, const char *key, int64_t fallback);
-size_t mok_op_count(MlirOperation op, const char *key); /* elements of a list; 0 if absent */
+size_t mok_op_count(MlirOperation op, const char *key);                               /* elements of a list; 0 if absent */
 const char *mok_op_at(mok_arena *arena, MlirOperation op, const char *key, size_t i); /* string or symbol */
 const char *mok_attr_string(mok_arena *arena, MlirAttribute attribute); /* of a string or symbol; NULL for another kind */
-MlirBlock mok_op_body(MlirOperation op);
+MlirBlock mok_op_body(MlirOperation op);        /* null for an op without one, which an unverified module may hold */
+MlirOperation mok_block_first(MlirBlock block); /* null for a null or empty block */
 MlirOperation mok_op_parent(MlirOperation op, const char *name); /* nearest ancestor of that kind, null if none */
 
 /* Declaration `name` directly in the kernel, null if absent. */
 MlirOperation mok_kernel_symbol(MlirOperation kernel, const char *name);
 
 /* Ops of a block in order. The next one is taken before the body runs, so that the body may erase `op`. */
-#define MOK_FOR_OPS(op, block)                                                                                       \
-  for (MlirOperation op = mlirBlockGetFirstOperation(block), op##_next_ = {0};                                       \
+#define MOK_FOR_OPS(op, block)                                      \
+  for (MlirOperation op = mok_block_first(block), op##_next_ = {0}; \
        !mlirOperationIsNull(op) && (op##_next_ = mlirOperationGetNextInBlock(op), true); op = op##_next_)
 
 /* The op's location as a place of the user's text; the file name lives in the arena. */

@@ -33,23 +33,28 @@ static MlirAttribute encode_words(MlirContext context, mok_arena *arena, const m
 
 static MlirAttribute encode_field(MlirContext context, mok_arena *arena, const mok_field_info *field, const void *value) {
   switch (field->kind) {
-  case MOK_K_STRING: return mok_attr_text(context, *(const char *const *)value);
-  case MOK_K_INT: return mok_attr_int(context, *(const int64_t *)value);
-  case MOK_K_NUMBER: {
-    const MOK_KIND_NUMBER *number = value;
-    return number->present ? mok_attr_float(context, number->value) : mok_attr_text(context, "nil");
-  }
-  case MOK_K_WORD:
-  case MOK_K_AUTO_WORD: return mok_attr_text(context, mok_field_word(arena, field, *(const int64_t *)value));
-  case MOK_K_WORDS: return encode_words(context, arena, field, *(const int64_t *)value);
-  case MOK_K_AUTO_INT: return auto_or_int(context, *(const int64_t *)value);
-  case MOK_K_GPU: {
-    const mok_gpu_choice *gpu = value;
-    dictionary d = {.context = context, .count = 0};
-    put(&d, "row", mok_attr_text(context, gpu->row));
-    put(&d, "sms", auto_or_int(context, gpu->sms));
-    return finish(&d);
-  }
+    case MOK_K_STRING:
+      return mok_attr_text(context, *(const char *const *)value);
+    case MOK_K_INT:
+      return mok_attr_int(context, *(const int64_t *)value);
+    case MOK_K_NUMBER: {
+      const MOK_KIND_NUMBER *number = value;
+      return number->present ? mok_attr_float(context, number->value) : mok_attr_text(context, "nil");
+    }
+    case MOK_K_WORD:
+    case MOK_K_AUTO_WORD:
+      return mok_attr_text(context, mok_field_word(arena, field, *(const int64_t *)value));
+    case MOK_K_WORDS:
+      return encode_words(context, arena, field, *(const int64_t *)value);
+    case MOK_K_AUTO_INT:
+      return auto_or_int(context, *(const int64_t *)value);
+    case MOK_K_GPU: {
+      const mok_gpu_choice *gpu = value;
+      dictionary d = {.context = context, .count = 0};
+      put(&d, "row", mok_attr_text(context, gpu->row));
+      put(&d, "sms", auto_or_int(context, gpu->sms));
+      return finish(&d);
+    }
   }
   return (MlirAttribute){NULL};
 }
@@ -79,8 +84,9 @@ MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const
   for (size_t i = 0; i < MOK_NUM_PLAN; ++i) {
     const mok_plan_info *field = &mok_plan_fields[i];
     const void *value = (const char *)plan + field->offset;
-    put(&d, field->name, field->kind == MOK_PK_US ? mok_attr_float(context, *(const double *)value)
-                                                  : mok_attr_int(context, *(const int64_t *)value));
+    put(&d, field->name,
+        field->kind == MOK_PK_US ? mok_attr_float(context, *(const double *)value)
+                                 : mok_attr_int(context, *(const int64_t *)value));
   }
   put(&top, "plan", finish(&d));
   return finish(&top);
@@ -120,71 +126,69 @@ static void decode_field(decoder *d, const mok_field_info *field, MlirAttribute 
   char range[96];
   snprintf(range, sizeof range, "is out of range: %.0f to %.0f", field->min, field->max);
   switch (field->kind) {
-  case MOK_K_STRING:
-    *(const char **)value = word ? word : "";
-    if (!word) complain(d, field->table, field->name, "must be a string", NULL);
-    return;
-  case MOK_K_INT:
-    if (!is_int(a)) {
-      complain(d, field->table, field->name, "must be an integer", NULL);
+    case MOK_K_STRING:
+      *(const char **)value = word ? word : "";
+      if (!word) complain(d, field->table, field->name, "must be a string", NULL);
+      return;
+    case MOK_K_INT:
+      if (!is_int(a)) {
+        complain(d, field->table, field->name, "must be an integer", NULL);
+        return;
+      }
+      number = mlirIntegerAttrGetValueInt(a);
+      *(int64_t *)value = number;
+      if (!in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
+      return;
+    case MOK_K_AUTO_INT:
+      if (!read_auto_int(d, a, &number)) complain(d, field->table, field->name, "must be an integer or \"auto\"", NULL);
+      *(int64_t *)value = number;
+      if (number != MOK_AUTO && !in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
+      return;
+    case MOK_K_NUMBER: {
+      MOK_KIND_NUMBER *optional = value;
+      optional->present = mlirAttributeIsAFloat(a);
+      optional->value = optional->present ? mlirFloatAttrGetValueDouble(a) : 0;
+      if (!optional->present && !(word && strcmp(word, "nil") == 0))
+        complain(d, field->table, field->name, "must be a number of type f64, or \"nil\"", NULL);
+      else if (optional->present && !in_range(field, optional->value)) complain(d, field->table, field->name, range, NULL);
       return;
     }
-    number = mlirIntegerAttrGetValueInt(a);
-    *(int64_t *)value = number;
-    if (!in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
-    return;
-  case MOK_K_AUTO_INT:
-    if (!read_auto_int(d, a, &number)) complain(d, field->table, field->name, "must be an integer or \"auto\"", NULL);
-    *(int64_t *)value = number;
-    if (number != MOK_AUTO && !in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
-    return;
-  case MOK_K_NUMBER: {
-    MOK_KIND_NUMBER *optional = value;
-    optional->present = mlirAttributeIsAFloat(a);
-    optional->value = optional->present ? mlirFloatAttrGetValueDouble(a) : 0;
-    if (!optional->present && !(word && strcmp(word, "nil") == 0))
-      complain(d, field->table, field->name, "must be a number of type f64, or \"nil\"", NULL);
-    else if (optional->present && !in_range(field, optional->value))
-      complain(d, field->table, field->name, range, NULL);
-    return;
-  }
-  case MOK_K_WORD:
-    if (!word || !mok_field_word_index(field, word, (int64_t *)value))
-      complain(d, field->table, field->name, "is no legal word", field->words);
-    return;
-  case MOK_K_AUTO_WORD:
-    if (word && strcmp(word, "auto") == 0) {
-      *(int64_t *)value = MOK_AUTO;
-    } else if (!word || !mok_field_word_index(field, word, (int64_t *)value)) {
-      complain(d, field->table, field->name, "is no legal word", field->words);
-    }
-    return;
-  case MOK_K_WORDS:
-    *(int64_t *)value = 0;
-    if (!mlirAttributeIsAArray(a)) {
-      complain(d, field->table, field->name, "must be a list of words", field->words);
+    case MOK_K_WORD:
+      if (!word || !mok_field_word_index(field, word, (int64_t *)value))
+        complain(d, field->table, field->name, "is no legal word", field->words);
+      return;
+    case MOK_K_AUTO_WORD:
+      if (word && strcmp(word, "auto") == 0) {
+        *(int64_t *)value = MOK_AUTO;
+      } else if (!word || !mok_field_word_index(field, word, (int64_t *)value)) {
+        complain(d, field->table, field->name, "is no legal word", field->words);
+      }
+      return;
+    case MOK_K_WORDS:
+      *(int64_t *)value = 0;
+      if (!mlirAttributeIsAArray(a)) {
+        complain(d, field->table, field->name, "must be a list of words", field->words);
+        return;
+      }
+      for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(a); ++i) {
+        const char *one = mok_attr_string(d->arena, mlirArrayAttrGetElement(a, i));
+        if (!one || !mok_field_word_index(field, one, &number))
+          complain(d, field->table, field->name, "holds an illegal word", field->words);
+        else *(int64_t *)value |= INT64_C(1) << number;
+      }
+      return;
+    case MOK_K_GPU: {
+      mok_gpu_choice *gpu = value;
+      MlirAttribute row = {NULL}, sms = {NULL};
+      if (mlirAttributeIsADictionary(a) && mlirDictionaryAttrGetNumElements(a) == 2) {
+        row = mlirDictionaryAttrGetElementByName(a, mok_ref("row"));
+        sms = mlirDictionaryAttrGetElementByName(a, mok_ref("sms"));
+      }
+      gpu->row = mok_attr_string(d->arena, row);
+      if (!gpu->row || mlirAttributeIsNull(sms) || !read_auto_int(d, sms, &gpu->sms))
+        complain(d, field->table, field->name, "must be {row = NAME, sms = N or \"auto\"}", NULL);
       return;
     }
-    for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(a); ++i) {
-      const char *one = mok_attr_string(d->arena, mlirArrayAttrGetElement(a, i));
-      if (!one || !mok_field_word_index(field, one, &number))
-        complain(d, field->table, field->name, "holds an illegal word", field->words);
-      else
-        *(int64_t *)value |= INT64_C(1) << number;
-    }
-    return;
-  case MOK_K_GPU: {
-    mok_gpu_choice *gpu = value;
-    MlirAttribute row = {NULL}, sms = {NULL};
-    if (mlirAttributeIsADictionary(a) && mlirDictionaryAttrGetNumElements(a) == 2) {
-      row = mlirDictionaryAttrGetElementByName(a, mok_ref("row"));
-      sms = mlirDictionaryAttrGetElementByName(a, mok_ref("sms"));
-    }
-    gpu->row = mok_attr_string(d->arena, row);
-    if (!gpu->row || mlirAttributeIsNull(sms) || !read_auto_int(d, sms, &gpu->sms))
-      complain(d, field->table, field->name, "must be {row = NAME, sms = N or \"auto\"}", NULL);
-    return;
-  }
   }
 }
 
@@ -242,10 +246,8 @@ static void decode_places(decoder *d, MlirAttribute top, mok_model *model) {
     MlirAttribute a = mlirDictionaryAttrGetElementByName(table, mok_ref(known[i]));
     model->given[i] = !mlirAttributeIsNull(a);
     if (!model->given[i]) continue;
-    if (mlirAttributeIsALocation(a))
-      model->loc[i] = mok_loc_of(d->arena, mlirLocationFromAttribute(a));
-    else
-      complain(d, "given", known[i], "must be a location", NULL);
+    if (mlirAttributeIsALocation(a)) model->loc[i] = mok_loc_of(d->arena, mlirLocationFromAttribute(a));
+    else complain(d, "given", known[i], "must be a location", NULL);
   }
   reject_unknown(d, table, "given", known, MOK_NUM_FIELDS);
 }
@@ -311,7 +313,8 @@ mok_status mok_ir_plan(mok_ir *ir, const mok_module *module, mok_arena *arena, c
   if (d.failed) return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "mok.plan is not valid"));
   mok_status verified = mok_plan_verify(arena, plan);
   if (verified) {
-    mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, d.loc, NULL, "mok.plan: the numbers do not fit each other: %s", mok_status_text(verified));
+    mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, d.loc, NULL, "mok.plan: the numbers do not fit each other: %s",
+                    mok_status_text(verified));
     mok_status_free(verified);
     return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "mok.plan is not valid"));
   }

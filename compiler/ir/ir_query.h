@@ -1,10 +1,12 @@
 /* A kernel of the module as plain C: what emit prints, check proves and simulate runs.
  *
- * mok_ir_kernel_view reads everything at once, checks that all references resolve, and copies names into the arena; the tree stays
- * valid when the module changes or dies (only the `op` members then dangle). It works from assign-roles on; members that a later
- * pass fills in are NULL, 0 or empty before it:
- *   tile: extents, tile sizes, task spaces, order     allocate-rings: spaces, offsets, slots      insert-sync: counters, waits, signals
- *   lower-to-cuda: every member whose comment shows CUDA text
+ * mok_ir_kernel_view reads everything at once, checks that all references resolve, and copies names into the arena; the tree
+ * stays valid when the module changes or dies (only the `op` members then dangle). It works from assign-roles on; members that a
+ * later pass fills in are NULL, 0 or empty before it:
+ *   tile            extents, tile sizes, task spaces, order
+ *   allocate-rings  spaces, offsets, slots
+ *   insert-sync     counters, waits, signals
+ *   lower-to-cuda   every member whose comment shows CUDA text
  */
 #ifndef MOK_IR_QUERY_H
 #define MOK_IR_QUERY_H
@@ -37,7 +39,7 @@ typedef struct mok_ir_region {
   const char *type;  /* "memref<?x7168xbf16>" */
   const char *space; /* "heap", "local", "shared"; NULL before allocate-rings */
   int64_t offset, bytes;
-  bool ring;         /* rows are held at row_block % ring_slots */
+  bool ring; /* rows are held at row_block % ring_slots */
 } mok_ir_region;
 
 /* A place that an op reads or writes. */
@@ -49,7 +51,12 @@ typedef struct mok_ir_place {
 
 typedef enum mok_ir_base { MOK_IR_ROW_BLOCK, MOK_IR_TOKEN_BLOCK } mok_ir_base;
 typedef enum mok_ir_edge {
-  MOK_IR_BULK_TO_BULK, MOK_IR_GENERIC_TO_BULK, MOK_IR_BULK_TO_GENERIC, MOK_IR_GENERIC_TO_GENERIC, MOK_IR_READ_TO_WRITE, MOK_IR_NUM_EDGES
+  MOK_IR_BULK_TO_BULK,
+  MOK_IR_GENERIC_TO_BULK,
+  MOK_IR_BULK_TO_GENERIC,
+  MOK_IR_GENERIC_TO_GENERIC,
+  MOK_IR_READ_TO_WRITE,
+  MOK_IR_NUM_EDGES
 } mok_ir_edge;
 
 /* A product of extents: up_columns * mma_instances. */
@@ -60,10 +67,10 @@ typedef struct mok_ir_factors {
 } mok_ir_factors;
 
 typedef struct mok_ir_counter {
-  const char *name;           /* "h_ready" */
-  mok_ir_base per;            /* one word for each of these */
-  int64_t word, words;        /* first word in a counter set, number of words */
-  mok_ir_factors target;      /* signals of one word when its producers are done */
+  const char *name;            /* "h_ready" */
+  mok_ir_base per;             /* one word for each of these */
+  int64_t word, words;         /* first word in a counter set, number of words */
+  mok_ir_factors target;       /* signals of one word when its producers are done */
   const char *constant;        /* CUDA: "COUNTER_H_READY" */
   const char *target_constant; /* CUDA: "H_READY_TARGET" */
 } mok_ir_counter;
@@ -71,17 +78,17 @@ typedef struct mok_ir_counter {
 typedef enum mok_ir_activation { MOK_IR_NO_ACTIVATION, MOK_IR_SWIGLU, MOK_IR_GEGLU, MOK_IR_RELU2 } mok_ir_activation;
 
 typedef struct mok_ir_product {
-  const char *name;      /* "up", "down", "shared_up", "shared_down" */
-  const char *tile;      /* prefix of the plan's tile fields: "gate_up" or "down" */
+  const char *name; /* "up", "down", "shared_up", "shared_down" */
+  const char *tile; /* prefix of the plan's tile fields: "gate_up" or "down" */
   int64_t m, n, k, stages;
-  mok_ir_place a;        /* rows x k_extent */
+  mok_ir_place a;                  /* rows x k_extent */
   mok_ir_argument const *const *b; /* weights: gate and up, or one */
-  size_t b_count;        /* 2: gated, n is gate and up together */
-  mok_ir_place out;      /* rows x columns */
-  const char *k_extent;  /* description field: "hidden", "intermediate", "shared_intermediate" */
-  const char *columns;   /* same, of out */
-  mok_ir_base rows;      /* token_block for the shared expert */
-  mok_ir_activation activation; /* RELU2: of the single b */
+  size_t b_count;                  /* 2: gated, n is gate and up together */
+  mok_ir_place out;                /* rows x columns */
+  const char *k_extent;            /* description field: "hidden", "intermediate", "shared_intermediate" */
+  const char *columns;             /* same, of out */
+  mok_ir_base rows;                /* token_block for the shared expert */
+  mok_ir_activation activation;    /* RELU2: of the single b */
   bool has_clamp;
   double clamp;
   const char *structure; /* CUDA: "product_up" */
@@ -91,14 +98,25 @@ typedef struct mok_ir_product {
 /* One point of the protocol: which word of a counter. lag NULL: base; else base - lag ("row_block - ring_slots"). */
 typedef struct mok_ir_index {
   mok_ir_base base;
-  const char *lag;      /* plan field "ring_slots" */
+  const char *lag;       /* plan field "ring_slots" */
   const char *base_text; /* CUDA: "t.row_block" */
   const char *lag_text;  /* CUDA: "PLAN_RING_SLOTS" */
 } mok_ir_index;
 
 typedef enum mok_ir_op_kind {
-  MOK_IR_WAIT, MOK_IR_SIGNAL, MOK_IR_SORT_ROUTES, MOK_IR_PUBLISH_TOKENS, MOK_IR_PLACE_EXPERTS, MOK_IR_PLACE_ROWS, MOK_IR_PULL,
-  MOK_IR_PUSH, MOK_IR_LOAD, MOK_IR_MMA, MOK_IR_STORE, MOK_IR_REDUCE, MOK_IR_NUM_OP_KINDS
+  MOK_IR_WAIT,
+  MOK_IR_SIGNAL,
+  MOK_IR_SORT_ROUTES,
+  MOK_IR_PUBLISH_TOKENS,
+  MOK_IR_PLACE_EXPERTS,
+  MOK_IR_PLACE_ROWS,
+  MOK_IR_PULL,
+  MOK_IR_PUSH,
+  MOK_IR_LOAD,
+  MOK_IR_MMA,
+  MOK_IR_STORE,
+  MOK_IR_REDUCE,
+  MOK_IR_NUM_OP_KINDS
 } mok_ir_op_kind;
 
 /* One step of a task's body, in order. */
@@ -108,50 +126,51 @@ typedef struct mok_ir_op {
   const mok_ir_counter *counter;
   mok_ir_index index;
   mok_ir_edge edge;
-  const char *edge_text;  /* CUDA: "MOK_EDGE_BULK_TO_BULK" */
-  mok_ir_factors target;  /* wait */
-  const char *target_text; /* CUDA: "H_READY_TARGET", or the number when it is not the counter's target */
-  bool lap;               /* wait: skip while row_block < lag, the first lap */
-  const char *why;        /* wait: "ring_x slot: every up tile of the lap before has read it" */
+  const char *edge_text;   /* CUDA: "MOK_EDGE_BULK_TO_BULK" */
+  mok_ir_factors target;   /* wait */
+  const char *target_text; /* CUDA: "H_READY_TARGET", or its factors when it is not the counter's target */
+  bool lap;                /* wait: skip while row_block < lag, the first lap */
+  const char *why;         /* wait: "ring_x slot: every up tile of the lap before has read it" */
   /* load, mma, store */
   const mok_ir_product *product;
   /* the places this op touches; a load reads its product's a, a store writes its out */
   const mok_ir_place *reads, *writes;
   size_t read_count, write_count;
-  const char *call;       /* CUDA: "mok_pull_rows", "mok_store_gated" */
+  const char *call; /* CUDA: "mok_pull_rows", "mok_store_activated" */
   mok_loc loc;
-  const void *op;         /* MlirOperation.ptr, for passes */
+  const void *op; /* MlirOperation.ptr, for passes */
 } mok_ir_op;
 
 typedef enum mok_ir_space {
-  MOK_IR_ONCE,              /* one call by the whole worker; the primitive shares the work out itself */
-  MOK_IR_ROW_BLOCK_COLUMN,  /* row_blocks x extent */
-  MOK_IR_ROW_BLOCK_PIECE,   /* row_blocks x extent */
+  MOK_IR_ONCE,               /* one call by the whole worker; the primitive shares the work out itself */
+  MOK_IR_ROW_BLOCK_COLUMN,   /* row_blocks x extent */
+  MOK_IR_ROW_BLOCK_PIECE,    /* row_blocks x extent */
   MOK_IR_TOKEN_BLOCK_COLUMN, /* token_blocks x extent */
-  MOK_IR_TOKEN              /* tokens */
+  MOK_IR_TOKEN               /* tokens */
 } mok_ir_space;
 
 typedef struct mok_ir_task {
-  const char *name;            /* "up"; the same task may have a share in several workers */
+  const char *name; /* "up"; the same task may have a share in several workers */
   mok_ir_space space;
-  bool blocks_inner;           /* the row or token block varies fastest: index = second * blocks + block; else block * extent + second */
+  bool blocks_inner; /* the row or token block varies fastest: index = second * blocks + block; else block * extent + second */
   const mok_ir_extent *extent; /* of column or piece; NULL for once and token */
   bool per_minibatch;          /* its turn comes once per minibatch */
   int order;                   /* position in the phase's order, once before per_minibatch; -1 when the phase has none */
   const mok_ir_op *ops;
   size_t op_count;
-  const char *enumerator;      /* CUDA: "TASK_UP" */
+  const char *enumerator; /* CUDA: "TASK_UP" */
   mok_loc loc;
   const void *op;
 } mok_ir_task;
 
 typedef struct mok_ir_worker {
-  const char *name;       /* "load" */
+  const char *name; /* "load" */
   mok_ir_count first_warp, warps, instances;
-  bool shares_cta;        /* true: all instances of a CTA work on each task together (mok_cta_first); false: each takes its own (mok_first) */
+  bool shares_cta; /* true: all instances of a CTA work on each task together (mok_cta_first); false: each takes its own
+                      (mok_first) */
   const mok_ir_task *tasks;
   size_t task_count;
-  const char *function;   /* CUDA: "compute_load" */
+  const char *function; /* CUDA: "compute_load" */
   mok_loc loc;
   const void *op;
 } mok_ir_worker;
@@ -182,7 +201,7 @@ typedef struct mok_ir_phase {
   const char *name; /* "experts" */
   const mok_ir_item *items;
   size_t item_count;
-  const char *const *once;          /* task names, in the global order of a rank's tasks */
+  const char *const *once; /* task names, in the global order of a rank's tasks */
   size_t once_count;
   const char *const *per_minibatch; /* then these for each minibatch */
   size_t per_minibatch_count;
@@ -210,11 +229,12 @@ typedef struct mok_kernel_view {
 } mok_kernel_view;
 
 /* The module's kernel `name` (NULL: its only one). MOK_ERR_CODEGEN when the module has none or is still at layer altitude. */
-MOK_MUST_USE mok_status mok_ir_kernel_view(mok_arena *arena, const mok_module *module, const char *name, const mok_kernel_view **out);
+MOK_MUST_USE mok_status mok_ir_kernel_view(mok_arena *arena, const mok_module *module, const char *name,
+                                           const mok_kernel_view **out);
 
-const char *mok_ir_edge_name(mok_ir_edge edge);           /* "bulk_to_bulk" */
-const char *mok_ir_base_name(mok_ir_base base);           /* "row_block" */
-const char *mok_ir_op_name(mok_ir_op_kind kind);          /* "wait" */
+const char *mok_ir_edge_name(mok_ir_edge edge);                   /* "bulk_to_bulk" */
+const char *mok_ir_base_name(mok_ir_base base);                   /* "row_block" */
+const char *mok_ir_op_name(mok_ir_op_kind kind);                  /* "wait" */
 const char *mok_ir_activation_name(mok_ir_activation activation); /* "swiglu"; "none" */
 
 #endif

@@ -110,10 +110,8 @@ static const attribute_rule rules[] = {
 };
 
 static void check_value(checker *c, const attribute_rule *rule, const char *value) {
-  if (*rule->kinds)
-    check_symbol(c, rule->key, value, rule->kinds);
-  else
-    check_word(c, rule->key, value, rule->words);
+  if (*rule->kinds) check_symbol(c, rule->key, value, rule->kinds);
+  else check_word(c, rule->key, value, rule->words);
 }
 
 static void check_attributes(checker *c) {
@@ -140,7 +138,7 @@ typedef struct parent_rule {
 
 static const char *parent_of(const char *name) {
   static const parent_rule parents[] = {
-      {"mok.kernel", "builtin.module"}, {"mok.role", "mok.phase"},   {"mok.barrier", "mok.phase"},
+      {"mok.kernel", "builtin.module"}, {"mok.role", "mok.phase"},  {"mok.barrier", "mok.phase"},
       {"mok.worker", "mok.role"},       {"mok.task", "mok.worker"},
   };
   for (size_t i = 0; i < sizeof parents / sizeof *parents; ++i)
@@ -192,8 +190,8 @@ static void check_order(checker *c, const char *key) {
 }
 
 static void check_space(checker *c) {
-  static const char *const spaces[] = {"column,row_block", "row_block,column", "piece,row_block", "row_block,piece",
-                                       "column,token_block", "token_block,column", "token", "once"};
+  static const char *const spaces[] = {"column,row_block",   "row_block,column",   "piece,row_block", "row_block,piece",
+                                       "column,token_block", "token_block,column", "token",           "once"};
   const size_t count = mok_op_count(c->op, "space");
   if (count == 0) return;
   mok_buf text = mok_buf_make(c->arena);
@@ -208,7 +206,8 @@ static void check_space(checker *c) {
 static void check_cuda(checker *c) {
   MlirAttribute cuda = mok_op_get(c->op, "cuda");
   if (mlirAttributeIsNull(cuda)) return;
-  static const char keys[] = "function|constant|target|enumerator|argument|structure|call|edge|index|lag|text|first_warp|warps|instances";
+  static const char keys[] =
+      "function|constant|target|enumerator|argument|structure|call|edge|index|lag|text|first_warp|warps|instances";
   for (intptr_t i = 0; i < mlirDictionaryAttrGetNumElements(cuda); ++i) {
     MlirNamedAttribute entry = mlirDictionaryAttrGetElement(cuda, i);
     MlirStringRef name = mlirIdentifierStr(entry.name);
@@ -218,10 +217,19 @@ static void check_cuda(checker *c) {
   }
 }
 
+/* A value is a tensor of rows. */
+static void check_results(checker *c) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(c->op); ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(c->op, i));
+    if (mlirShapedTypeGetRank(type) < 2) complain(c, "a value has rows and columns");
+  }
+}
+
 static void check_op(checker *c, const char *name) {
   check_no_strangers(c);
   check_parent(c, name);
   check_attributes(c);
+  check_results(c);
   check_cuda(c);
   if (strcmp(name, "mok.kernel") == 0 || strcmp(name, "mok.phase") == 0 || strcmp(name, "mok.role") == 0 ||
       strcmp(name, "mok.worker") == 0) {

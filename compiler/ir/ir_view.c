@@ -14,17 +14,21 @@ typedef struct reader {
   size_t extent_count, argument_count, region_count, counter_count, product_count;
 } reader;
 
-#define FIND_BY_NAME(list, count, wanted)                        \
-  do {                                                           \
-    for (size_t find_i = 0; (wanted) && find_i < (count); ++find_i) \
+#define FIND_BY_NAME(list, count, wanted)                                     \
+  do {                                                                        \
+    for (size_t find_i = 0; (wanted) && find_i < (count); ++find_i)           \
       if (strcmp((list)[find_i].name, (wanted)) == 0) return &(list)[find_i]; \
-    return NULL;                                                 \
+    return NULL;                                                              \
   } while (0)
 
 static const mok_ir_extent *find_extent(const reader *r, const char *name) { FIND_BY_NAME(r->extents, r->extent_count, name); }
 static const mok_ir_region *find_region(const reader *r, const char *name) { FIND_BY_NAME(r->regions, r->region_count, name); }
-static const mok_ir_counter *find_counter(const reader *r, const char *name) { FIND_BY_NAME(r->counters, r->counter_count, name); }
-static const mok_ir_product *find_product(const reader *r, const char *name) { FIND_BY_NAME(r->products, r->product_count, name); }
+static const mok_ir_counter *find_counter(const reader *r, const char *name) {
+  FIND_BY_NAME(r->counters, r->counter_count, name);
+}
+static const mok_ir_product *find_product(const reader *r, const char *name) {
+  FIND_BY_NAME(r->products, r->product_count, name);
+}
 
 static const char *argument_name(const char *symbol) { return symbol + strlen("args."); }
 
@@ -58,12 +62,9 @@ static mok_ir_count read_count(const reader *r, MlirOperation op, const char *ke
   mok_ir_count count = {.symbol = text(r, op, key), .value = mok_op_int(op, key, 0), .text = cuda(r, op, key)};
   if (!count.symbol) return count;
   const mok_ir_extent *extent = find_extent(r, count.symbol);
-  if (extent)
-    count.value = extent->value;
-  else if (strcmp(count.symbol, "warps") == 0)
-    count.value = plan_value(r, "threads") / 32;
-  else
-    count.value = plan_value(r, count.symbol);
+  if (extent) count.value = extent->value;
+  else if (strcmp(count.symbol, "warps") == 0) count.value = plan_value(r, "threads") / 32;
+  else count.value = plan_value(r, count.symbol);
   return count;
 }
 
@@ -109,8 +110,10 @@ static size_t count_ops(MlirBlock block, const char *name) {
 }
 
 static void read_extent(reader *r, MlirOperation op) {
-  r->extents[r->extent_count++] = (mok_ir_extent){.name = text(r, op, "sym_name"), .value = mok_op_int(op, "value", 0),
-                                                  .origin = text(r, op, "origin"), .constant = cuda(r, op, "constant")};
+  r->extents[r->extent_count++] = (mok_ir_extent){.name = text(r, op, "sym_name"),
+                                                  .value = mok_op_int(op, "value", 0),
+                                                  .origin = text(r, op, "origin"),
+                                                  .constant = cuda(r, op, "constant")};
 }
 
 static void read_argument(reader *r, MlirOperation op) {
@@ -118,25 +121,39 @@ static void read_argument(reader *r, MlirOperation op) {
 }
 
 static void read_region(reader *r, MlirOperation op) {
-  r->regions[r->region_count++] = (mok_ir_region){.name = text(r, op, "sym_name"), .type = type_text(r, op),
-                                                  .space = text(r, op, "space"), .offset = mok_op_int(op, "offset", 0),
-                                                  .bytes = mok_op_int(op, "bytes", 0), .ring = text(r, op, "slots") != NULL};
+  r->regions[r->region_count++] = (mok_ir_region){.name = text(r, op, "sym_name"),
+                                                  .type = type_text(r, op),
+                                                  .space = text(r, op, "space"),
+                                                  .offset = mok_op_int(op, "offset", 0),
+                                                  .bytes = mok_op_int(op, "bytes", 0),
+                                                  .ring = text(r, op, "slots") != NULL};
 }
 
 static void read_counter(reader *r, MlirOperation op) {
-  r->counters[r->counter_count++] = (mok_ir_counter){.name = text(r, op, "sym_name"), .per = read_base(text(r, op, "per")),
-                                                     .word = mok_op_int(op, "word", 0), .words = mok_op_int(op, "words", 0),
-                                                     .target = read_factors(r, op, "target"), .constant = cuda(r, op, "constant"),
+  r->counters[r->counter_count++] = (mok_ir_counter){.name = text(r, op, "sym_name"),
+                                                     .per = read_base(text(r, op, "per")),
+                                                     .word = mok_op_int(op, "word", 0),
+                                                     .words = mok_op_int(op, "words", 0),
+                                                     .target = read_factors(r, op, "target"),
+                                                     .constant = cuda(r, op, "constant"),
                                                      .target_constant = cuda(r, op, "target")};
 }
 
 static void read_product(reader *r, MlirOperation op) {
   mok_ir_product *p = &r->products[r->product_count++];
-  *p = (mok_ir_product){.name = text(r, op, "sym_name"), .tile = text(r, op, "tile"), .m = mok_op_int(op, "m", 0),
-                        .n = mok_op_int(op, "n", 0), .k = mok_op_int(op, "k", 0), .stages = mok_op_int(op, "stages", 0),
-                        .a = read_place(r, text(r, op, "a")), .out = read_place(r, text(r, op, "result")),
-                        .k_extent = text(r, op, "depth"), .columns = text(r, op, "columns"), .rows = read_base(text(r, op, "rows")),
-                        .activation = read_activation(text(r, op, "epilogue")), .structure = cuda(r, op, "structure"),
+  *p = (mok_ir_product){.name = text(r, op, "sym_name"),
+                        .tile = text(r, op, "tile"),
+                        .m = mok_op_int(op, "m", 0),
+                        .n = mok_op_int(op, "n", 0),
+                        .k = mok_op_int(op, "k", 0),
+                        .stages = mok_op_int(op, "stages", 0),
+                        .a = read_place(r, text(r, op, "a")),
+                        .out = read_place(r, text(r, op, "result")),
+                        .k_extent = text(r, op, "depth"),
+                        .columns = text(r, op, "columns"),
+                        .rows = read_base(text(r, op, "rows")),
+                        .activation = read_activation(text(r, op, "epilogue")),
+                        .structure = cuda(r, op, "structure"),
                         .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
   p->b_count = mok_op_count(op, "b");
   const mok_ir_argument **b = MOK_NEW_ARRAY(r->arena, p->b_count, const mok_ir_argument *);
@@ -157,44 +174,48 @@ static const mok_ir_place *read_places(const reader *r, MlirOperation op, const 
 }
 
 static void read_op(const reader *r, MlirOperation op, mok_ir_op_kind kind, mok_ir_op *out) {
-  *out = (mok_ir_op){.kind = kind, .call = cuda(r, op, "call"), .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)), .op = op.ptr};
+  *out = (mok_ir_op){
+      .kind = kind, .call = cuda(r, op, "call"), .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)), .op = op.ptr};
   switch (kind) {
-  case MOK_IR_WAIT:
-  case MOK_IR_SIGNAL:
-    out->counter = find_counter(r, text(r, op, "counter"));
-    out->index = (mok_ir_index){.base = read_base(text(r, op, "index")), .lag = text(r, op, "lag"), .base_text = cuda(r, op, "index"),
-                                .lag_text = cuda(r, op, "lag")};
-    out->edge = read_edge(text(r, op, "edge"));
-    out->edge_text = cuda(r, op, "edge");
-    if (kind == MOK_IR_SIGNAL) return;
-    out->target = read_factors(r, op, "target");
-    out->target_text = cuda(r, op, "target");
-    out->lap = !mlirAttributeIsNull(mok_op_get(op, "lap"));
-    out->why = text(r, op, "why");
-    return;
-  case MOK_IR_LOAD:
-  case MOK_IR_MMA:
-  case MOK_IR_STORE:
-    out->product = find_product(r, text(r, op, "product"));
-    if (kind == MOK_IR_LOAD) {
-      out->reads = &out->product->a;
-      out->read_count = 1;
-    } else if (kind == MOK_IR_STORE) {
-      out->writes = &out->product->out;
-      out->write_count = 1;
-    }
-    return;
-  case MOK_IR_SORT_ROUTES:
-  case MOK_IR_PUBLISH_TOKENS:
-  case MOK_IR_PLACE_EXPERTS:
-  case MOK_IR_PLACE_ROWS:
-  case MOK_IR_PULL:
-  case MOK_IR_PUSH:
-  case MOK_IR_REDUCE:
-    out->reads = read_places(r, op, "reads", &out->read_count);
-    out->writes = read_places(r, op, "writes", &out->write_count);
-    return;
-  case MOK_IR_NUM_OP_KINDS: return;
+    case MOK_IR_WAIT:
+    case MOK_IR_SIGNAL:
+      out->counter = find_counter(r, text(r, op, "counter"));
+      out->index = (mok_ir_index){.base = read_base(text(r, op, "index")),
+                                  .lag = text(r, op, "lag"),
+                                  .base_text = cuda(r, op, "index"),
+                                  .lag_text = cuda(r, op, "lag")};
+      out->edge = read_edge(text(r, op, "edge"));
+      out->edge_text = cuda(r, op, "edge");
+      if (kind == MOK_IR_SIGNAL) return;
+      out->target = read_factors(r, op, "target");
+      out->target_text = cuda(r, op, "target");
+      out->lap = !mlirAttributeIsNull(mok_op_get(op, "lap"));
+      out->why = text(r, op, "why");
+      return;
+    case MOK_IR_LOAD:
+    case MOK_IR_MMA:
+    case MOK_IR_STORE:
+      out->product = find_product(r, text(r, op, "product"));
+      if (kind == MOK_IR_LOAD) {
+        out->reads = &out->product->a;
+        out->read_count = 1;
+      } else if (kind == MOK_IR_STORE) {
+        out->writes = &out->product->out;
+        out->write_count = 1;
+      }
+      return;
+    case MOK_IR_SORT_ROUTES:
+    case MOK_IR_PUBLISH_TOKENS:
+    case MOK_IR_PLACE_EXPERTS:
+    case MOK_IR_PLACE_ROWS:
+    case MOK_IR_PULL:
+    case MOK_IR_PUSH:
+    case MOK_IR_REDUCE:
+      out->reads = read_places(r, op, "reads", &out->read_count);
+      out->writes = read_places(r, op, "writes", &out->write_count);
+      return;
+    case MOK_IR_NUM_OP_KINDS:
+      return;
   }
 }
 
@@ -207,15 +228,16 @@ static void read_space(const reader *r, MlirOperation op, mok_ir_task *task) {
   const char *outer = mok_op_at(r->arena, op, "space", 0), *inner = mok_op_at(r->arena, op, "space", 1);
   task->blocks_inner = strcmp(inner, "row_block") == 0 || strcmp(inner, "token_block") == 0;
   const char *block = task->blocks_inner ? inner : outer, *second = task->blocks_inner ? outer : inner;
-  if (strcmp(block, "token_block") == 0)
-    task->space = MOK_IR_TOKEN_BLOCK_COLUMN;
-  else
-    task->space = strcmp(second, "piece") == 0 ? MOK_IR_ROW_BLOCK_PIECE : MOK_IR_ROW_BLOCK_COLUMN;
+  if (strcmp(block, "token_block") == 0) task->space = MOK_IR_TOKEN_BLOCK_COLUMN;
+  else task->space = strcmp(second, "piece") == 0 ? MOK_IR_ROW_BLOCK_PIECE : MOK_IR_ROW_BLOCK_COLUMN;
 }
 
 static void read_task(const reader *r, MlirOperation op, const mok_ir_phase *phase, mok_ir_task *task) {
-  *task = (mok_ir_task){.name = text(r, op, "sym_name"), .extent = find_extent(r, text(r, op, "extent")), .order = -1,
-                        .enumerator = cuda(r, op, "enumerator"), .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)),
+  *task = (mok_ir_task){.name = text(r, op, "sym_name"),
+                        .extent = find_extent(r, text(r, op, "extent")),
+                        .order = -1,
+                        .enumerator = cuda(r, op, "enumerator"),
+                        .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)),
                         .op = op.ptr};
   read_space(r, op, task);
   for (size_t i = 0; i < phase->once_count; ++i)
@@ -226,7 +248,7 @@ static void read_task(const reader *r, MlirOperation op, const mok_ir_phase *pha
     task->per_minibatch = true;
   }
   size_t capacity = 0;
-  MOK_FOR_OPS(inner, mok_op_body(op)) ++capacity;
+  MOK_FOR_OPS(inner, mok_op_body(op))++ capacity;
   mok_ir_op *ops = MOK_NEW_ARRAY(r->arena, capacity, mok_ir_op);
   MOK_FOR_OPS(inner, mok_op_body(op)) {
     mok_ir_op_kind kind;
@@ -236,10 +258,14 @@ static void read_task(const reader *r, MlirOperation op, const mok_ir_phase *pha
 }
 
 static void read_worker(const reader *r, MlirOperation op, const mok_ir_phase *phase, mok_ir_worker *worker) {
-  *worker = (mok_ir_worker){.name = text(r, op, "sym_name"), .first_warp = read_count(r, op, "first_warp"),
-                            .warps = read_count(r, op, "warps"), .instances = read_count(r, op, "instances"),
-                            .shares_cta = strcmp(text(r, op, "shares"), "cta") == 0, .function = cuda(r, op, "function"),
-                            .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)), .op = op.ptr};
+  *worker = (mok_ir_worker){.name = text(r, op, "sym_name"),
+                            .first_warp = read_count(r, op, "first_warp"),
+                            .warps = read_count(r, op, "warps"),
+                            .instances = read_count(r, op, "instances"),
+                            .shares_cta = strcmp(text(r, op, "shares"), "cta") == 0,
+                            .function = cuda(r, op, "function"),
+                            .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)),
+                            .op = op.ptr};
   mok_ir_task *tasks = MOK_NEW_ARRAY(r->arena, count_ops(mok_op_body(op), "mok.task"), mok_ir_task);
   MOK_FOR_OPS(task, mok_op_body(op)) {
     if (mok_op_is(task, "mok.task")) read_task(r, task, phase, &tasks[worker->task_count++]);
@@ -249,8 +275,11 @@ static void read_worker(const reader *r, MlirOperation op, const mok_ir_phase *p
 
 static const mok_ir_role *read_role(const reader *r, MlirOperation op, const mok_ir_phase *phase) {
   mok_ir_role *role = MOK_NEW(r->arena, mok_ir_role);
-  *role = (mok_ir_role){.name = text(r, op, "sym_name"), .ctas = text(r, op, "ctas"), .enumerator = cuda(r, op, "enumerator"),
-                        .argument = cuda(r, op, "argument"), .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
+  *role = (mok_ir_role){.name = text(r, op, "sym_name"),
+                        .ctas = text(r, op, "ctas"),
+                        .enumerator = cuda(r, op, "enumerator"),
+                        .argument = cuda(r, op, "argument"),
+                        .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
   mok_ir_worker *workers = MOK_NEW_ARRAY(r->arena, count_ops(mok_op_body(op), "mok.worker"), mok_ir_worker);
   MOK_FOR_OPS(worker, mok_op_body(op)) {
     if (mok_op_is(worker, "mok.worker")) read_worker(r, worker, phase, &workers[role->worker_count++]);
@@ -261,8 +290,8 @@ static const mok_ir_role *read_role(const reader *r, MlirOperation op, const mok
 
 static const mok_ir_barrier *read_barrier(const reader *r, MlirOperation op) {
   mok_ir_barrier *barrier = MOK_NEW(r->arena, mok_ir_barrier);
-  *barrier = (mok_ir_barrier){.rank = strcmp(text(r, op, "scope"), "rank") == 0, .name = text(r, op, "name"),
-                              .constant = cuda(r, op, "constant")};
+  *barrier = (mok_ir_barrier){
+      .rank = strcmp(text(r, op, "scope"), "rank") == 0, .name = text(r, op, "name"), .constant = cuda(r, op, "constant")};
   return barrier;
 }
 
@@ -274,7 +303,8 @@ static const char *const *read_names(const reader *r, MlirOperation op, const ch
 }
 
 static void read_phase(const reader *r, MlirOperation op, mok_ir_phase *phase) {
-  *phase = (mok_ir_phase){.name = text(r, op, "sym_name"), .constant = cuda(r, op, "constant"),
+  *phase = (mok_ir_phase){.name = text(r, op, "sym_name"),
+                          .constant = cuda(r, op, "constant"),
                           .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
   phase->once = read_names(r, op, "once", &phase->once_count);
   phase->per_minibatch = read_names(r, op, "per_minibatch", &phase->per_minibatch_count);
@@ -317,11 +347,22 @@ const mok_kernel_view *mok_kernel_view_of(mok_arena *arena, MlirOperation op) {
   }
 
   mok_kernel_view *view = MOK_NEW(arena, mok_kernel_view);
-  *view = (mok_kernel_view){.name = text(&r, op, "sym_name"), .arguments = r.arguments, .argument_count = r.argument_count,
-                            .regions = r.regions, .region_count = r.region_count, .extents = r.extents,
-                            .extent_count = r.extent_count, .counters = r.counters, .counter_count = r.counter_count,
-                            .products = r.products, .product_count = r.product_count, .phases = phases, .phase_count = phase_count,
-                            .function = cuda(&r, op, "function"), .loc = mok_loc_of(arena, mlirOperationGetLocation(op)), .op = op.ptr};
+  *view = (mok_kernel_view){.name = text(&r, op, "sym_name"),
+                            .arguments = r.arguments,
+                            .argument_count = r.argument_count,
+                            .regions = r.regions,
+                            .region_count = r.region_count,
+                            .extents = r.extents,
+                            .extent_count = r.extent_count,
+                            .counters = r.counters,
+                            .counter_count = r.counter_count,
+                            .products = r.products,
+                            .product_count = r.product_count,
+                            .phases = phases,
+                            .phase_count = phase_count,
+                            .function = cuda(&r, op, "function"),
+                            .loc = mok_loc_of(arena, mlirOperationGetLocation(op)),
+                            .op = op.ptr};
   return view;
 }
 

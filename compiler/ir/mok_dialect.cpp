@@ -28,7 +28,7 @@ static StringRef resultName(Operation *op) {
   return op->getName().stripDialect();
 }
 
-//===--- custom directives -------------------------------------------------------------------------------------------------------===//
+//===--- custom directives ---===//
 
 static ParseResult parseWord(OpAsmParser &parser, StringAttr &word) {
   std::string text;
@@ -66,10 +66,8 @@ static ParseResult parseCount(OpAsmParser &parser, Attribute &count) {
   return success();
 }
 static void printCount(OpAsmPrinter &printer, Operation *op, Attribute count) {
-  if (auto number = dyn_cast_or_null<IntegerAttr>(count))
-    printNumber(printer, op, number);
-  else if (auto word = dyn_cast_or_null<StringAttr>(count))
-    printWord(printer, op, word);
+  if (auto number = dyn_cast_or_null<IntegerAttr>(count)) printNumber(printer, op, number);
+  else if (auto word = dyn_cast_or_null<StringAttr>(count)) printWord(printer, op, word);
 }
 
 static ParseResult parseWords(OpAsmParser &parser, ArrayAttr &words) {

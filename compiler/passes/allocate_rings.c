@@ -61,27 +61,29 @@ static mok_status run(mok_pass_context *context) {
   const mok_plan *plan = context->plan;
   const mok_kernel_view *view = mok_kernel_view_of(context->arena, context->kernel);
   if (plan->ring_slots * plan->row_padding != plan->ring_rows)
-    return mok_pass_fail(context, context->kernel, "%lld ring slots of %lld rows are not the ring's %lld rows", (long long)plan->ring_slots,
-                         (long long)plan->row_padding, (long long)plan->ring_rows);
+    return mok_pass_fail(context, context->kernel, "%lld ring slots of %lld rows are not the ring's %lld rows",
+                         (long long)plan->ring_slots, (long long)plan->row_padding, (long long)plan->ring_rows);
   MlirOperation last = {NULL}; /* regions end up in the order of the memory map */
   for (size_t i = 0; i < plan->layout.count; ++i) {
     const mok_region *region = &plan->layout.regions[i];
     MlirType type = mok_type(context->context, context->arena, "%s", type_of(context->arena, region));
     MlirOperation op = mok_kernel_symbol(context->kernel, region->name);
     if (mlirOperationIsNull(op)) op = declare(context, region, type);
-    if (!mok_op_is(op, "mok.region")) return mok_pass_fail(context, op, "@%s is the name of a region of the layout", region->name);
+    if (!mok_op_is(op, "mok.region"))
+      return mok_pass_fail(context, op, "@%s is the name of a region of the layout", region->name);
     MOK_TRY(place(context, op, region, type));
     if (!mlirOperationIsNull(last)) mlirOperationMoveAfter(op, last);
     last = op;
     if (!written_by_row_blocks(view, region->name)) continue;
     if (region->rows != plan->ring_rows)
-      return mok_pass_fail(context, op, "@%s has %lld rows, a ring has %lld", region->name, (long long)region->rows, (long long)plan->ring_rows);
+      return mok_pass_fail(context, op, "@%s has %lld rows, a ring has %lld", region->name, (long long)region->rows,
+                           (long long)plan->ring_rows);
     mok_op_set(op, "slots", mok_attr_text(context->context, "ring_slots"));
   }
   for (size_t i = 0; i < view->region_count; ++i) {
     if (mok_layout_find(&plan->layout, view->regions[i].name)) continue;
-    return mok_pass_fail(context, mok_kernel_symbol(context->kernel, view->regions[i].name), "region @%s has no place in the plan's layout",
-                         view->regions[i].name);
+    return mok_pass_fail(context, mok_kernel_symbol(context->kernel, view->regions[i].name),
+                         "region @%s has no place in the plan's layout", view->regions[i].name);
   }
   return MOK_OK;
 }

@@ -158,7 +158,8 @@ static mok_status assign_route(assigner *a, MlirOperation op) {
   MlirBlock publish = whole_cta_task(a, op, phase, "publish");
   make_move(a, op, publish, "mok.sort_routes", LIST(ids_symbol), LIST("route_offsets", "route_list"));
   if (a->context->plan->model->gpus > 1) { /* alone, a rank reads its caller's tokens */
-    declare_region(a, op, "x", mok_arena_printf(a->context->arena, "memref<?x%lldxbf16>", (long long)a->context->plan->model->hidden));
+    declare_region(a, op, "x",
+                   mok_arena_printf(a->context->arena, "memref<?x%lldxbf16>", (long long)a->context->plan->model->hidden));
     make_move(a, op, publish, "mok.publish_tokens", LIST("args.x"), LIST("x"));
   }
   make_barrier(a, op, phase, "routed");
@@ -175,19 +176,21 @@ static mok_status assign_route(assigner *a, MlirOperation op) {
 
 static mok_status open_experts(assigner *a, MlirOperation source) {
   const mok_plan *plan = a->context->plan;
-  if (plan->comm != MOK_COMM_SMS) return mok_pass_fail(a->context, source, "row movement by other than communication SMs is not in this version");
+  if (plan->comm != MOK_COMM_SMS)
+    return mok_pass_fail(a->context, source, "row movement by other than communication SMs is not in this version");
   if (plan->sms_comm < 1 || plan->sms_compute < 1) return mok_pass_fail(a->context, source, "each role needs a CTA");
   const int64_t consumers = plan->threads / WARPGROUP_THREADS - 1; /* the first warpgroup loads */
   if (plan->threads % WARPGROUP_THREADS != 0 || consumers < 1)
     return mok_pass_fail(a->context, source, "%lld threads leave no warpgroup for the products", (long long)plan->threads);
   if (plan->pull_warps < 1 || plan->push_warps < 1 || plan->pull_warps + plan->push_warps > plan->threads / WARP_THREADS)
-    return mok_pass_fail(a->context, source, "%lld pulling and %lld pushing warps do not fit %lld threads", (long long)plan->pull_warps,
-                         (long long)plan->push_warps, (long long)plan->threads);
+    return mok_pass_fail(a->context, source, "%lld pulling and %lld pushing warps do not fit %lld threads",
+                         (long long)plan->pull_warps, (long long)plan->push_warps, (long long)plan->threads);
   mok_pass_extent(a->context, "mma_instances", consumers, "threads / 128 - 1");
   a->experts = make_phase(a, source, "experts");
   MlirBlock comm = make_role(a, source, a->experts, "comm", "sms_comm");
   a->pull = make_worker(a, source, comm, "pull", (count){NULL, 0}, (count){NULL, 1}, (count){"pull_warps", 0}, "instance");
-  a->push = make_worker(a, source, comm, "push", (count){"pull_warps", 0}, (count){NULL, 1}, (count){"push_warps", 0}, "instance");
+  a->push =
+      make_worker(a, source, comm, "push", (count){"pull_warps", 0}, (count){NULL, 1}, (count){"push_warps", 0}, "instance");
   MlirBlock compute = make_role(a, source, a->experts, "compute", "sms_compute");
   a->load = make_worker(a, source, compute, "load", (count){NULL, 0}, (count){NULL, 1}, (count){NULL, 1}, "cta");
   a->mma = make_worker(a, source, compute, "mma", (count){NULL, WARPGROUP_THREADS / WARP_THREADS},
@@ -285,8 +288,9 @@ typedef struct rule {
 } rule;
 
 static const rule rules[] = {
-    {"mok.input", assign_input},     {"mok.route", assign_route},   {"mok.dispatch", assign_dispatch},
-    {"mok.grouped_matmul", assign_product}, {"mok.combine", assign_combine}, {"mok.reduce", assign_reduce},
+    {"mok.input", assign_input},       {"mok.route", assign_route},
+    {"mok.dispatch", assign_dispatch}, {"mok.grouped_matmul", assign_product},
+    {"mok.combine", assign_combine},   {"mok.reduce", assign_reduce},
     {"mok.output", assign_output},
 };
 
@@ -310,10 +314,13 @@ static mok_status run(mok_pass_context *context) {
     if (!is_value_op(op)) continue;
     if (!rule_of(op)) return mok_pass_fail(context, op, "assign-roles knows no such op at layer altitude");
     if (count_values == 2 * MAX_VALUES) return mok_pass_fail(context, op, "more than %d ops in a kernel", 2 * MAX_VALUES);
+    if (mok_op_is(op, "mok.route") && !mlirOperationIsNull(route))
+      return mok_pass_fail(context, op, "a kernel has one mok.route");
     if (mok_op_is(op, "mok.route")) route = op;
     values[count_values++] = op;
   }
-  if (mlirOperationIsNull(route)) return mok_pass_fail(context, context->kernel, "the kernel has no mok.route, or is past assign-roles already");
+  if (mlirOperationIsNull(route))
+    return mok_pass_fail(context, context->kernel, "the kernel has no mok.route, or is past assign-roles already");
 
   /* Phase route comes first in the kernel, so its inputs and it are assigned before the experts. */
   for (size_t i = 0; i < count_values; ++i)

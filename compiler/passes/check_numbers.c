@@ -46,8 +46,8 @@ static void check_products(checker *c) {
     const int64_t m = up ? plan->gate_up_m : plan->down_m, n = up ? plan->gate_up_n : plan->down_n;
     const int64_t k = up ? plan->gate_up_k : plan->down_k, stages = up ? plan->gate_up_stages : plan->down_stages;
     if (p->m != m || p->n != n || p->k != k || p->stages != stages)
-      complain(c, p->name, "its tile is %lld x %lld x %lld with %lld stages in the plan", (long long)m, (long long)n, (long long)k,
-               (long long)stages);
+      complain(c, p->name, "its tile is %lld x %lld x %lld with %lld stages in the plan", (long long)m, (long long)n,
+               (long long)k, (long long)stages);
     const mok_ir_extent *columns = find_extent(c->view, mok_arena_printf(c->context->arena, "%s_columns", p->name));
     const int64_t width = model_value(plan->model, p->columns);
     if (!columns || !covers(columns->value, p->b_count == 2 ? n / 2 : n, width))
@@ -57,6 +57,7 @@ static void check_products(checker *c) {
 
 static void check_extent(checker *c, const char *name, bool right) {
   const mok_ir_extent *extent = find_extent(c->view, name);
+  if (!extent) complain(c, name, "the kernel has no such extent");
   if (extent && !right) complain(c, name, "%lld is not what the plan gives: %s", (long long)extent->value, extent->origin);
 }
 
@@ -76,11 +77,21 @@ static void check_regions(checker *c) {
   for (size_t i = 0; i < c->view->region_count; ++i) {
     const mok_ir_region *r = &c->view->regions[i];
     const mok_region *want = mok_layout_find(&c->context->plan->layout, r->name);
-    if (!want)
-      complain(c, r->name, "the plan's layout has no such region");
-    else if (!r->space || strcmp(r->space, mok_space_name(want->space)) != 0 || r->offset != want->offset || r->bytes != want->bytes)
-      complain(c, r->name, "the plan's layout has it in %s memory at %lld, %lld bytes", mok_space_name(want->space), (long long)want->offset,
-               (long long)want->bytes);
+    if (!want) complain(c, r->name, "the plan's layout has no such region");
+    else if (!r->space || strcmp(r->space, mok_space_name(want->space)) != 0 || r->offset != want->offset ||
+             r->bytes != want->bytes)
+      complain(c, r->name, "the plan's layout has it in %s memory at %lld, %lld bytes", mok_space_name(want->space),
+               (long long)want->offset, (long long)want->bytes);
+  }
+}
+
+static void check_layout(checker *c) {
+  const mok_layout *layout = &c->context->plan->layout;
+  for (size_t i = 0; i < layout->count; ++i) {
+    bool declared = false;
+    for (size_t k = 0; k < c->view->region_count && !declared; ++k)
+      declared = strcmp(c->view->regions[k].name, layout->regions[i].name) == 0;
+    if (!declared) complain(c, layout->regions[i].name, "a region of the plan's layout that the kernel does not declare");
   }
 }
 
@@ -97,7 +108,8 @@ static void check_counters(checker *c) {
       complain(c, a->name, "its words are outside a set of %lld", (long long)(region ? region->columns : 0));
     for (size_t k = 0; k < i; ++k) {
       const mok_ir_counter *b = &c->view->counters[k];
-      if (a->word < b->word + b->words && b->word < a->word + a->words) complain(c, a->name, "its words overlap those of @%s", b->name);
+      if (a->word < b->word + b->words && b->word < a->word + a->words)
+        complain(c, a->name, "its words overlap those of @%s", b->name);
     }
   }
 }
@@ -127,6 +139,7 @@ mok_status mok_check_numbers(mok_pass_context *context, const mok_kernel_view *v
   check_products(&c);
   check_extents(&c);
   check_regions(&c);
+  check_layout(&c);
   check_counters(&c);
   check_tasks(&c);
   if (c.problems == 0) return MOK_OK;

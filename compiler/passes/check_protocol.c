@@ -4,9 +4,11 @@
  *   counts    the signals of a counter's word add up to exactly the target of its waits
  *   cover     two accesses to one region, one of them a write, are ordered by a barrier or a chain of signals and waits;
  *             across ranks only a rank barrier does; a ring slot is written again only after its last reader
+ *   steps     each product is loaded, multiplied and stored by one task; the output is written
  *   edges     the kind of a wait and of its signal fits how the data was written and is read
  *
- * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c): an error, never a warning.
+ * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c); that is an error,
+ * never a warning.
  *
  * Symbolic: blocks stay names. A lap back means `ring_slots` blocks, which is at least one minibatch.
  */
@@ -53,8 +55,8 @@ static void check_worker_order(checker *c) {
       find(c, b->task->loc, "%s.%s has several tasks, and @%s is not in the phase's order", a->role->name, a->worker->name,
            a->task->order < 0 ? a->task->name : b->task->name);
     else if (a->task->order >= b->task->order)
-      find(c, b->task->loc, "%s.%s runs @%s ahead of @%s, against the global order", a->role->name, a->worker->name, a->task->name,
-           b->task->name);
+      find(c, b->task->loc, "%s.%s runs @%s ahead of @%s, against the global order", a->role->name, a->worker->name,
+           a->task->name, b->task->name);
   }
 }
 
@@ -69,7 +71,8 @@ static const char *order_problem(const checker *c, const mok_step *wait, const m
   if (signal->group != wait->group) return signal->group < wait->group ? NULL : "which comes after a later barrier";
   if (signal->phase != wait->phase) return "which is of another phase with no barrier between";
   if (signal->task->order < 0 || wait->task->order < 0) return "and the phase's order does not hold both";
-  if (lag_of(wait->op) == 0) return signal->task->order < wait->task->order ? NULL : "which does not come earlier in the global order";
+  if (lag_of(wait->op) == 0)
+    return signal->task->order < wait->task->order ? NULL : "which does not come earlier in the global order";
   if (!signal->task->per_minibatch || !wait->task->per_minibatch) return "and only tasks of minibatches have laps";
   const int64_t slots = c->context->plan->ring_slots, blocks = extent_value(c->protocol.view, "minibatch_blocks");
   return slots >= blocks ? NULL : "of the same minibatch, because the ring is shorter than one";
@@ -91,7 +94,8 @@ static bool same_factors(const mok_ir_factors *a, const mok_ir_factors *b) {
 }
 
 /* Signals of one word that one signal op makes in a launch. false: not countable. */
-static bool signals_of(const mok_step *signal, int64_t *count, mok_ir_factors *factors, const mok_ir_extent **storage, mok_ir_extent *instances) {
+static bool signals_of(const mok_step *signal, int64_t *count, mok_ir_factors *factors, const mok_ir_extent **storage,
+                       mok_ir_extent *instances) {
   mok_ir_base base;
   if (!mok_task_base(signal->task, &base) || base != signal->op->counter->per || !signal->task->extent) return false;
   *factors = (mok_ir_factors){.factor = storage, .count = 1, .value = signal->task->extent->value};
@@ -124,8 +128,8 @@ static void check_wait(checker *c, const mok_step *wait) {
     find(c, wait->op->loc, "%s waits for @%s, which counts per %s, by another index", where(c, wait), counter->name,
          mok_ir_base_name(counter->per));
   if (!same_factors(&wait->op->target, &counter->target))
-    find(c, wait->op->loc, "%s waits until @%s is %lld; its target is %lld", where(c, wait), counter->name, (long long)wait->op->target.value,
-         (long long)counter->target.value);
+    find(c, wait->op->loc, "%s waits until @%s is %lld; its target is %lld", where(c, wait), counter->name,
+         (long long)wait->op->target.value, (long long)counter->target.value);
   size_t signals = 0;
   for (size_t i = 0; i < p->count; ++i) {
     const mok_step *signal = &p->steps[i];
@@ -214,8 +218,8 @@ static void check_read(checker *c, const mok_access *read) {
       find(c, reader->op->loc, "%s reads @%s across ranks while %s writes it: only a rank barrier orders them", where(c, reader),
            read->region->name, where(c, writer));
     else if (!ordered(c, reader, writer, 0))
-      find(c, reader->op->loc, "%s reads @%s, but no wait makes sure that %s has written it", where(c, reader), read->region->name,
-           where(c, writer));
+      find(c, reader->op->loc, "%s reads @%s, but no wait makes sure that %s has written it", where(c, reader),
+           read->region->name, where(c, writer));
   }
   if (!written) find(c, read->step->op->loc, "%s reads @%s, which nothing has written", where(c, read->step), read->region->name);
 }
@@ -228,11 +232,52 @@ static void check_write(checker *c, const mok_access *write) {
       if (!ordered(c, write->step, other->step, 1))
         find(c, write->step->op->loc, "%s writes a slot of @%s, but no wait makes sure that %s of the lap before has %s it",
              where(c, write->step), write->region->name, where(c, other->step), other->write ? "written" : "read");
-    } else if (other->write && other > write && !ordered(c, write->step, other->step, 0) && !ordered(c, other->step, write->step, 0)) {
+    } else if (other->write && other > write && !ordered(c, write->step, other->step, 0) &&
+               !ordered(c, other->step, write->step, 0)) {
       find(c, write->step->op->loc, "%s and %s both write @%s in no order", where(c, write->step), where(c, other->step),
            write->region->name);
     }
   }
+}
+
+/* ---- steps ---- */
+
+/* Steps of `kind` for the product of `step`, in its task. */
+static size_t count_partners(const checker *c, const mok_step *step, mok_ir_op_kind kind) {
+  size_t count = 0;
+  for (size_t i = 0; i < c->protocol.count; ++i) {
+    const mok_step *other = &c->protocol.steps[i];
+    count += other->op->kind == kind && other->op->product == step->op->product && mok_step_same_task(other, step);
+  }
+  return count;
+}
+
+static void check_product_step(checker *c, const mok_step *step) {
+  static const mok_ir_op_kind kinds[] = {MOK_IR_LOAD, MOK_IR_MMA, MOK_IR_STORE};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    const size_t count = count_partners(c, step, kinds[i]);
+    if (count != 1)
+      find(c, step->op->loc, "task %s has %zu steps %s of product @%s, not one", step->task->name, count,
+           mok_ir_op_name(kinds[i]), step->op->product->name);
+  }
+  if (!step->worker->shares_cta)
+    find(c, step->op->loc, "%s works on a product, whose stages all of its CTA share, by itself", where(c, step));
+  if (step->op->kind != MOK_IR_STORE) return;
+  for (size_t i = 0; i < step->position; ++i)
+    if (step->task->ops[i].kind == MOK_IR_MMA && step->task->ops[i].product == step->op->product) return;
+  find(c, step->op->loc, "%s stores product @%s ahead of its mma", where(c, step), step->op->product->name);
+}
+
+static void check_output(checker *c) {
+  bool declared = false, written = false;
+  for (size_t i = 0; i < c->protocol.view->argument_count; ++i)
+    declared = declared || strcmp(c->protocol.view->arguments[i].name, "out") == 0;
+  for (size_t i = 0; i < c->protocol.count; ++i) {
+    const mok_ir_op *op = c->protocol.steps[i].op;
+    for (size_t k = 0; k < op->write_count; ++k)
+      written = written || (op->writes[k].argument && strcmp(op->writes[k].argument->name, "out") == 0);
+  }
+  if (declared && !written) find(c, c->protocol.view->loc, "nothing writes @args.out");
 }
 
 /* ---- edges ---- */
@@ -241,7 +286,8 @@ static void check_write(checker *c, const mok_access *write) {
 static void check_edges(checker *c, const mok_step *wait) {
   const mok_protocol *p = &c->protocol;
   if (lag_of(wait->op) > 0 && wait->op->edge != MOK_IR_READ_TO_WRITE)
-    find(c, wait->op->loc, "%s waits for a ring slot with edge %s, not read_to_write", where(c, wait), mok_ir_edge_name(wait->op->edge));
+    find(c, wait->op->loc, "%s waits for a ring slot with edge %s, not read_to_write", where(c, wait),
+         mok_ir_edge_name(wait->op->edge));
   if (lag_of(wait->op) > 0) return;
   for (size_t w = 0; w < c->access_count; ++w) {
     for (size_t r = 0; r < c->access_count; ++r) {
@@ -250,7 +296,9 @@ static void check_edges(checker *c, const mok_step *wait) {
       if (read->step->task != wait->task || !mok_step_before(p, wait, read->step)) continue;
       for (size_t s = 0; s < p->count; ++s) {
         const mok_step *signal = &p->steps[s];
-        if (signal->op->kind != MOK_IR_SIGNAL || signal->op->counter != wait->op->counter || !mok_step_before(p, write->step, signal)) continue;
+        if (signal->op->kind != MOK_IR_SIGNAL || signal->op->counter != wait->op->counter ||
+            !mok_step_before(p, write->step, signal))
+          continue;
         const mok_ir_edge want = mok_edge_of(write->proxy, read->proxy);
         if (wait->op->edge != want || signal->op->edge != want)
           find(c, wait->op->loc, "%s: @%s goes through an edge of kind %s, signalled as %s and awaited as %s", where(c, wait),
@@ -268,16 +316,16 @@ static mok_status run(mok_pass_context *context) {
   c.visited = MOK_NEW_ARRAY(context->arena, c.protocol.count * (MAX_LAG + 1), bool);
   check_worker_order(&c);
   for (size_t i = 0; i < view->counter_count; ++i) check_counter(&c, &view->counters[i]);
+  check_output(&c);
   for (size_t i = 0; i < c.protocol.count; ++i) {
+    if (c.protocol.steps[i].op->product) check_product_step(&c, &c.protocol.steps[i]);
     if (c.protocol.steps[i].op->kind != MOK_IR_WAIT) continue;
     check_wait(&c, &c.protocol.steps[i]);
     check_edges(&c, &c.protocol.steps[i]);
   }
   for (size_t i = 0; i < c.access_count; ++i) {
-    if (c.accesses[i].write)
-      check_write(&c, &c.accesses[i]);
-    else
-      check_read(&c, &c.accesses[i]);
+    if (c.accesses[i].write) check_write(&c, &c.accesses[i]);
+    else check_read(&c, &c.accesses[i]);
   }
   if (c.findings == 0 || context->check_warns) return MOK_OK;
   return mok_status_mark_reported(MOK_ERROR(MOK_ERR_PROTOCOL, "%d findings in kernel @%s", c.findings, view->name));

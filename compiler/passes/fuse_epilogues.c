@@ -24,7 +24,8 @@ static void replace(MlirOperation old, MlirOperation fresh) {
 static mok_status fuse_activation(mok_pass_context *context, MlirOperation activation) {
   const intptr_t halves = mlirOperationGetNumOperands(activation);
   const char *weights[2];
-  if (halves < 1 || halves > 2) return mok_pass_fail(context, activation, "an activation takes one or two products, not %d", (int)halves);
+  if (halves < 1 || halves > 2)
+    return mok_pass_fail(context, activation, "an activation takes one or two products, not %d", (int)halves);
   MlirOperation products[2];
   for (intptr_t i = 0; i < halves; ++i) {
     MlirValue value = mlirOperationGetOperand(activation, i);
@@ -55,7 +56,8 @@ static mok_status fuse_weights(mok_pass_context *context, MlirOperation scale) {
   if (!used_once(scaled) || !mok_op_is(reduce, "mok.reduce") || mlirOpOperandGetOperandNumber(use) != 0)
     return mok_pass_fail(context, scale, "cannot fuse: scaled slots must go to one mok.reduce");
   MlirAttribute segments = mok_op_get(reduce, "operandSegmentSizes");
-  const bool has_weights = mlirDenseI32ArrayGetElement(segments, 1) != 0, has_shared = mlirDenseI32ArrayGetElement(segments, 2) != 0;
+  const bool has_weights = mlirDenseI32ArrayGetElement(segments, 1) != 0,
+             has_shared = mlirDenseI32ArrayGetElement(segments, 2) != 0;
   if (has_weights) return mok_pass_fail(context, scale, "cannot fuse: the reduction has weights already");
 
   mok_draft draft = mok_draft_make(context->context, mlirOperationGetLocation(reduce), "mok.reduce");

@@ -1,4 +1,4 @@
-/* insert-sync: a counter, a target and an edge kind for each producer-consumer edge that no barrier orders; implied waits removed.
+/* insert-sync: counter, target and edge kind for each producer-consumer edge that no barrier orders; implied waits removed.
  *
  *   task up { load up }    ->   task up { wait @x_ready[row_block] >= row_pieces edge(bulk_to_bulk)  load up }
  *   task dispatch { pull } ->   task dispatch { wait @h_ready[row_block - ring_slots] >= .. edge(read_to_write) lap  pull
@@ -40,9 +40,11 @@ static MlirOperation mlir_op(const void *op) { return (MlirOperation){(void *)(u
 static mok_status add_edge(planner *p, reason why, const mok_access *producer, const mok_access *consumer, int lag) {
   mok_ir_base a, b;
   if (!mok_task_base(producer->step->task, &a) || !mok_task_base(consumer->step->task, &b) || a != b)
-    return mok_pass_fail(p->context, mlir_op(consumer->step->op->op), "region @%s: tasks @%s and @%s have no common block to count by",
-                         consumer->region->name, producer->step->task->name, consumer->step->task->name);
-  if (p->edge_count == MAX_EDGES) return mok_pass_fail(p->context, p->context->kernel, "more than %d edges in a kernel", MAX_EDGES);
+    return mok_pass_fail(p->context, mlir_op(consumer->step->op->op),
+                         "region @%s: tasks @%s and @%s have no common block to count by", consumer->region->name,
+                         producer->step->task->name, consumer->step->task->name);
+  if (p->edge_count == MAX_EDGES)
+    return mok_pass_fail(p->context, p->context->kernel, "more than %d edges in a kernel", MAX_EDGES);
   p->edges[p->edge_count++] = (edge){.why = why, .producer = producer, .consumer = consumer, .lag = lag};
   return MOK_OK;
 }
@@ -65,8 +67,10 @@ static mok_status find_edges(planner *p) {
 
 /* ---- what follows from the rest ---- */
 
-/* Does "task `from` of the block `lag` laps back is done" imply the same of `goal` at goal_lag, through edges other than `skip`? */
-static bool done_implies(const planner *p, const mok_step *from, int lag, const mok_step *goal, int goal_lag, const edge *skip, int depth) {
+/* Does "task `from` of the block `lag` laps back is done" imply the same of `goal` at goal_lag, through edges other than `skip`?
+ */
+static bool done_implies(const planner *p, const mok_step *from, int lag, const mok_step *goal, int goal_lag, const edge *skip,
+                         int depth) {
   if (mok_step_same_task(from, goal) && lag == goal_lag) return true;
   if (lag > goal_lag || depth == MAX_DEPTH) return false;
   for (size_t i = 0; i < p->edge_count; ++i) {
@@ -96,12 +100,12 @@ static void remove_implied(planner *p) {
 /* ---- counters ---- */
 
 typedef struct completion {
-  const mok_step *last;  /* when it is done, so is the whole task */
-  const edge *first;     /* the edge that names the counter */
+  const mok_step *last; /* when it is done, so is the whole task */
+  const edge *first;    /* the edge that names the counter */
   const char *counter;
   const char *const *target;
   size_t target_count;
-  mok_ir_edge kind;      /* of the signal */
+  mok_ir_edge kind; /* of the signal */
 } completion;
 
 static const mok_step *last_step(const planner *p, const mok_step *task) {
@@ -206,8 +210,8 @@ static mok_status declare_counters(planner *p, const counter_table *table) {
   }
   const mok_region *counters = mok_layout_find(&plan->layout, "counters");
   if (!counters || counters->columns < word)
-    return mok_pass_fail(context, context->kernel, "the protocol counts in %lld words, the plan's layout has %lld", (long long)word,
-                         (long long)(counters ? counters->columns : 0));
+    return mok_pass_fail(context, context->kernel, "the protocol counts in %lld words, the plan's layout has %lld",
+                         (long long)word, (long long)(counters ? counters->columns : 0));
   return MOK_OK;
 }
 
@@ -216,9 +220,12 @@ static mok_status declare_counters(planner *p, const counter_table *table) {
 static const char *explain(planner *p, const edge *e) {
   const char *task = e->producer->step->task->name, *region = e->consumer->region->name;
   switch (e->why) {
-  case READ_AFTER_WRITE: return mok_arena_printf(p->context->arena, "%s: every %s task of the block has written it", region, task);
-  case WRITE_AFTER_READ: return mok_arena_printf(p->context->arena, "%s slot: every %s task of the lap before has read it", region, task);
-  case WRITE_AFTER_WRITE: return mok_arena_printf(p->context->arena, "%s slot: every %s task of the lap before has written it", region, task);
+    case READ_AFTER_WRITE:
+      return mok_arena_printf(p->context->arena, "%s: every %s task of the block has written it", region, task);
+    case WRITE_AFTER_READ:
+      return mok_arena_printf(p->context->arena, "%s slot: every %s task of the lap before has read it", region, task);
+    case WRITE_AFTER_WRITE:
+      return mok_arena_printf(p->context->arena, "%s slot: every %s task of the lap before has written it", region, task);
   }
   return NULL;
 }
@@ -236,7 +243,8 @@ static void insert_wait(planner *p, const edge *e, const completion *c) {
     mok_draft_set(&draft, "lap", mlirUnitAttrGet(p->context->context));
   }
   const bool data = e->why == READ_AFTER_WRITE;
-  mok_draft_text(&draft, "edge", mok_ir_edge_name(data ? mok_edge_of(e->producer->proxy, e->consumer->proxy) : MOK_IR_READ_TO_WRITE));
+  mok_draft_text(&draft, "edge",
+                 mok_ir_edge_name(data ? mok_edge_of(e->producer->proxy, e->consumer->proxy) : MOK_IR_READ_TO_WRITE));
   mok_draft_text(&draft, "why", explain(p, e));
   mok_draft_before(&draft, next);
 }

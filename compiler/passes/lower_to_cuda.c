@@ -16,7 +16,8 @@ typedef struct speller {
 
 static void put(speller *s, const char *key, const char *text) {
   if (!text) return;
-  s->entries[s->count++] = mlirNamedAttributeGet(mlirIdentifierGet(s->context->context, mok_ref(key)), mok_attr_text(s->context->context, text));
+  s->entries[s->count++] =
+      mlirNamedAttributeGet(mlirIdentifierGet(s->context->context, mok_ref(key)), mok_attr_text(s->context->context, text));
 }
 
 static void attach(speller *s, MlirOperation op) {
@@ -77,7 +78,8 @@ static void spell_task(speller *s, MlirOperation phase, MlirOperation task) {
   const char *name = text_of(s, task, "sym_name");
   for (size_t l = 0; l < 2; ++l)
     for (size_t i = 0; i < mok_op_count(phase, lists[l]); ++i)
-      if (strcmp(mok_op_at(s->context->arena, phase, lists[l], i), name) == 0) put(s, "enumerator", capitals(s, "TASK_", name, ""));
+      if (strcmp(mok_op_at(s->context->arena, phase, lists[l], i), name) == 0)
+        put(s, "enumerator", capitals(s, "TASK_", name, ""));
   attach(s, task);
   MOK_FOR_OPS(op, mok_op_body(task)) {
     mok_ir_op_kind kind;

@@ -36,8 +36,7 @@ MlirOperation mok_pass_declare(mok_pass_context *context, mok_draft *draft) {
     const int rank = declaration_rank(other);
     if (!mlirOperationEqual(other, op) && rank >= 0 && rank <= declaration_rank(op)) last = other;
   }
-  if (!mlirOperationIsNull(last))
-    mlirOperationMoveAfter(op, last);
+  if (!mlirOperationIsNull(last)) mlirOperationMoveAfter(op, last);
   else if (!mlirOperationEqual(op, mlirBlockGetFirstOperation(mok_op_body(context->kernel))))
     mlirOperationMoveBefore(op, mlirBlockGetFirstOperation(mok_op_body(context->kernel)));
   return op;
@@ -98,13 +97,15 @@ static mok_status select_passes(mok_arena *arena, const mok_module *module, cons
   if (strcmp(after, "build") != 0) {
     begin = pass_index(after) + 1;
     if (begin > mok_pipeline_length)
-      return MOK_ERROR(module->from_user ? MOK_ERR_DESCRIPTION : MOK_ERR_CODEGEN, "mok.after = \"%s\" is no pass of this version", after);
+      return MOK_ERROR(module->from_user ? MOK_ERR_DESCRIPTION : MOK_ERR_CODEGEN, "mok.after = \"%s\" is no pass of this version",
+                       after);
   }
   if (options->stop_after) {
     end = strcmp(options->stop_after, "build") == 0 ? 0 : pass_index(options->stop_after) + 1;
     if (end > mok_pipeline_length) return MOK_ERROR(MOK_ERR_USAGE, "no pass is named '%s'", options->stop_after);
   }
-  if (end < begin) return MOK_ERROR(MOK_ERR_USAGE, "the module is already past %s: mok.after is \"%s\"", options->stop_after, after);
+  if (end < begin)
+    return MOK_ERROR(MOK_ERR_USAGE, "the module is already past %s: mok.after is \"%s\"", options->stop_after, after);
   const size_t check = pass_index(mok_pass_check_protocol.name);
   if (module->from_user && begin > check) choose(out, &mok_pass_check_protocol);
   for (size_t i = begin; i < end; ++i) choose(out, mok_pipeline[i]);
@@ -134,8 +135,8 @@ static mok_status run_passes(mok_module *module, mok_pass_context *context, cons
 
 mok_status mok_pipeline_run(mok_ir *ir, mok_module *module, const mok_plan *plan, const mok_pipeline_options *options) {
   mok_arena *arena = mok_arena_create();
-  mok_pass_context context = {.context = ir->context, .plan = plan, .diag = ir->diag, .arena = arena,
-                              .check_warns = options->check_warns};
+  mok_pass_context context = {
+      .context = ir->context, .plan = plan, .diag = ir->diag, .arena = arena, .check_warns = options->check_warns};
   selection selected;
   mok_status status = select_passes(arena, module, options, &selected);
   if (!status && selected.count > 0) status = run_passes(module, &context, &selected);

@@ -20,8 +20,8 @@ extern const size_t mok_pipeline_length;
 const mok_pass *mok_pass_find(const char *name); /* NULL if unknown */
 
 typedef struct mok_pipeline_options {
-  const char *stop_after; /* pass name, or NULL for all */
-  bool check_warns;       /* --no-check: findings of check-protocol are warnings */
+  const char *stop_after;      /* pass name, or NULL for all */
+  bool check_warns;            /* --no-check: findings of check-protocol are warnings */
   const mok_pass *const *only; /* tests: run just these, NULL for the pipeline after mok.after */
   size_t only_count;
 } mok_pipeline_options;

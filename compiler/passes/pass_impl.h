@@ -10,9 +10,9 @@ struct mok_pass_context {
   MlirOperation kernel;
   const mok_plan *plan;
   mok_diag *diag;
-  mok_arena *arena;      /* of this run */
-  bool check_warns;      /* findings of check-protocol are warnings */
-  mok_status status;     /* first failure of the run */
+  mok_arena *arena;  /* of this run */
+  bool check_warns;  /* findings of check-protocol are warnings */
+  mok_status status; /* first failure of the run */
 };
 
 extern const mok_pass mok_pass_fuse_epilogues;

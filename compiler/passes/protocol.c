@@ -21,8 +21,8 @@ static void add_role(mok_protocol *p, const mok_ir_phase *phase, const mok_ir_ro
     for (size_t t = 0; t < worker->task_count; ++t) {
       const mok_ir_task *task = &worker->tasks[t];
       for (size_t s = 0; s < task->op_count; ++s) {
-        p->steps[p->count++] = (mok_step){.op = &task->ops[s], .task = task, .worker = worker, .role = role, .phase = phase,
-                                          .position = s, .group = group};
+        p->steps[p->count++] = (mok_step){
+            .op = &task->ops[s], .task = task, .worker = worker, .role = role, .phase = phase, .position = s, .group = group};
       }
     }
   }
@@ -31,15 +31,14 @@ static void add_role(mok_protocol *p, const mok_ir_phase *phase, const mok_ir_ro
 mok_protocol mok_protocol_of(mok_arena *arena, const mok_kernel_view *view) {
   size_t barriers = 0;
   const size_t steps = count_steps(view, &barriers);
-  mok_protocol p = {.view = view, .steps = MOK_NEW_ARRAY(arena, steps, mok_step), .rank_barrier = MOK_NEW_ARRAY(arena, barriers, bool)};
+  mok_protocol p = {
+      .view = view, .steps = MOK_NEW_ARRAY(arena, steps, mok_step), .rank_barrier = MOK_NEW_ARRAY(arena, barriers, bool)};
   size_t group = 0;
   for (size_t i = 0; i < view->phase_count; ++i) {
     const mok_ir_phase *phase = &view->phases[i];
     for (size_t k = 0; k < phase->item_count; ++k) {
-      if (phase->items[k].role)
-        add_role(&p, phase, phase->items[k].role, group);
-      else
-        p.rank_barrier[group++] = phase->items[k].barrier->rank;
+      if (phase->items[k].role) add_role(&p, phase, phase->items[k].role, group);
+      else p.rank_barrier[group++] = phase->items[k].barrier->rank;
     }
   }
   return p;
@@ -58,7 +57,8 @@ bool mok_step_before(const mok_protocol *p, const mok_step *a, const mok_step *b
     if (load->op->kind != MOK_IR_LOAD || load->task != a->task || load->position < a->position) continue;
     for (size_t m = 0; m < p->count; ++m) {
       const mok_step *mma = &p->steps[m];
-      if (mma->op->kind == MOK_IR_MMA && mma->task == b->task && mma->position <= b->position && mma->op->product == load->op->product)
+      if (mma->op->kind == MOK_IR_MMA && mma->task == b->task && mma->position <= b->position &&
+          mma->op->product == load->op->product)
         return true;
     }
   }
@@ -84,7 +84,9 @@ const mok_access *mok_protocol_accesses(mok_arena *arena, const mok_protocol *p,
       const mok_ir_region *region = write ? op->writes[k - op->read_count].region : op->reads[k].region;
       if (!region) continue; /* arguments are the caller's */
       const bool heap = !region->space || strcmp(region->space, "heap") == 0;
-      list[(*count)++] = (mok_access){.step = &p->steps[i], .region = region, .write = write,
+      list[(*count)++] = (mok_access){.step = &p->steps[i],
+                                      .region = region,
+                                      .write = write,
                                       .peers = heap && (write ? facts->writes_peers : facts->reads_peers),
                                       .proxy = write ? facts->writes : facts->reads};
     }
@@ -99,11 +101,16 @@ mok_ir_edge mok_edge_of(mok_proxy writer, mok_proxy reader) {
 
 bool mok_task_base(const mok_ir_task *task, mok_ir_base *base) {
   switch (task->space) {
-  case MOK_IR_ROW_BLOCK_COLUMN:
-  case MOK_IR_ROW_BLOCK_PIECE: *base = MOK_IR_ROW_BLOCK; return true;
-  case MOK_IR_TOKEN_BLOCK_COLUMN: *base = MOK_IR_TOKEN_BLOCK; return true;
-  case MOK_IR_ONCE:
-  case MOK_IR_TOKEN: return false;
+    case MOK_IR_ROW_BLOCK_COLUMN:
+    case MOK_IR_ROW_BLOCK_PIECE:
+      *base = MOK_IR_ROW_BLOCK;
+      return true;
+    case MOK_IR_TOKEN_BLOCK_COLUMN:
+      *base = MOK_IR_TOKEN_BLOCK;
+      return true;
+    case MOK_IR_ONCE:
+    case MOK_IR_TOKEN:
+      return false;
   }
   return false;
 }

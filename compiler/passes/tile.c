@@ -28,7 +28,8 @@ static mok_status tile_product(mok_pass_context *context, MlirOperation op) {
   const int64_t k = up ? plan->gate_up_k : plan->down_k, stages = up ? plan->gate_up_stages : plan->down_stages;
   const int64_t columns = gated ? n / 2 : n; /* of out in one tile */
   if (m != plan->row_padding)
-    return mok_pass_fail(context, op, "tiles of %lld rows do not cover row blocks of %lld", (long long)m, (long long)plan->row_padding);
+    return mok_pass_fail(context, op, "tiles of %lld rows do not cover row blocks of %lld", (long long)m,
+                         (long long)plan->row_padding);
   if (k < 1 || stages < 1 || columns < 1 || (gated && n % 2 != 0)) return mok_pass_fail(context, op, "the plan's tile is empty");
 
   mok_op_set(op, "tile", mok_attr_text(context->context, up ? "gate_up" : "down"));
@@ -56,24 +57,31 @@ static mok_status tile_task(mok_pass_context *context, MlirOperation task) {
   mok_ir_op_kind kind;
   if (mlirOperationIsNull(first) || !mok_op_kind_of(first, &kind)) return mok_pass_fail(context, task, "the task has no steps");
   switch (kind) {
-  case MOK_IR_LOAD:
-  case MOK_IR_MMA:
-  case MOK_IR_STORE: {
-    const char *product = mok_op_text(context->arena, first, "product");
-    const char *rows = mok_op_text(context->arena, mok_kernel_symbol(context->kernel, product), "rows");
-    set_space(context, task, "column", rows, mok_arena_printf(context->arena, "%s_columns", product));
-    return MOK_OK;
-  }
-  case MOK_IR_PULL:
-  case MOK_IR_PUSH: set_space(context, task, "row_block", "piece", "row_pieces"); return MOK_OK;
-  case MOK_IR_REDUCE: set_space(context, task, "token", NULL, NULL); return MOK_OK;
-  case MOK_IR_SORT_ROUTES:
-  case MOK_IR_PUBLISH_TOKENS:
-  case MOK_IR_PLACE_EXPERTS:
-  case MOK_IR_PLACE_ROWS: set_space(context, task, "once", NULL, NULL); return MOK_OK;
-  case MOK_IR_WAIT:
-  case MOK_IR_SIGNAL:
-  case MOK_IR_NUM_OP_KINDS: break;
+    case MOK_IR_LOAD:
+    case MOK_IR_MMA:
+    case MOK_IR_STORE: {
+      const char *product = mok_op_text(context->arena, first, "product");
+      const char *rows = mok_op_text(context->arena, mok_kernel_symbol(context->kernel, product), "rows");
+      set_space(context, task, "column", rows, mok_arena_printf(context->arena, "%s_columns", product));
+      return MOK_OK;
+    }
+    case MOK_IR_PULL:
+    case MOK_IR_PUSH:
+      set_space(context, task, "row_block", "piece", "row_pieces");
+      return MOK_OK;
+    case MOK_IR_REDUCE:
+      set_space(context, task, "token", NULL, NULL);
+      return MOK_OK;
+    case MOK_IR_SORT_ROUTES:
+    case MOK_IR_PUBLISH_TOKENS:
+    case MOK_IR_PLACE_EXPERTS:
+    case MOK_IR_PLACE_ROWS:
+      set_space(context, task, "once", NULL, NULL);
+      return MOK_OK;
+    case MOK_IR_WAIT:
+    case MOK_IR_SIGNAL:
+    case MOK_IR_NUM_OP_KINDS:
+      break;
   }
   return mok_pass_fail(context, task, "the task is past insert-sync already");
 }
@@ -133,17 +141,16 @@ static mok_status order_phase(mok_pass_context *context, MlirOperation op, const
     size_t next = list.count;
     for (size_t i = 0; i < list.count && next == list.count; ++i) {
       bool ready = !placed[i];
-      for (size_t p = 0; p < list.count && ready; ++p)
-        ready = placed[p] || p == i || !touches(list.writes[p], list.reads[i]);
+      for (size_t p = 0; p < list.count && ready; ++p) ready = placed[p] || p == i || !touches(list.writes[p], list.reads[i]);
       if (ready) next = i;
     }
-    if (next == list.count) return mok_pass_fail(context, op, "the tasks of phase @%s wait for each other in a circle", phase->name);
+    if (next == list.count)
+      return mok_pass_fail(context, op, "the tasks of phase @%s wait for each other in a circle", phase->name);
     placed[next] = true;
     const mok_ir_task *task = list.tasks[next];
     if (task->space == MOK_IR_ROW_BLOCK_COLUMN || task->space == MOK_IR_ROW_BLOCK_PIECE)
       per_minibatch[minibatch_count++] = task->name;
-    else if (task->space == MOK_IR_TOKEN_BLOCK_COLUMN)
-      once[once_count++] = task->name;
+    else if (task->space == MOK_IR_TOKEN_BLOCK_COLUMN) once[once_count++] = task->name;
   }
   if (once_count > 0) mok_op_set(op, "once", mok_attr_texts(context->context, once, once_count));
   if (minibatch_count > 0) mok_op_set(op, "per_minibatch", mok_attr_texts(context->context, per_minibatch, minibatch_count));
@@ -183,9 +190,7 @@ static mok_status run(mok_pass_context *context) {
     if (!mok_op_is(phase, "mok.phase")) continue;
     MOK_FOR_OPS(role, mok_op_body(phase)) {
       if (!mok_op_is(role, "mok.role")) continue;
-      MOK_FOR_OPS(worker, mok_op_body(role)) {
-        MOK_FOR_OPS(task, mok_op_body(worker)) MOK_TRY(tile_task(context, task));
-      }
+      MOK_FOR_OPS(worker, mok_op_body(role)) { MOK_FOR_OPS(task, mok_op_body(worker)) MOK_TRY(tile_task(context, task)); }
     }
   }
   const mok_kernel_view *view = mok_kernel_view_of(context->arena, context->kernel);

@@ -54,7 +54,8 @@ static mok_status parse_args(mok_arena *arena, int argc, char **argv, command *c
 }
 
 /* The plan comes from the module if it states one. */
-static mok_status get_module(mok_arena *arena, mok_diag *diag, mok_ir *ir, const command *c, const mok_plan **plan, mok_module **out) {
+static mok_status get_module(mok_arena *arena, mok_diag *diag, mok_ir *ir, const command *c, const mok_plan **plan,
+                             mok_module **out) {
   if (c->build) {
     MOK_TRY(mok_tiny_plan(arena, diag, c->model, plan));
     return mok_ir_build(ir, *plan, out);
@@ -62,7 +63,8 @@ static mok_status get_module(mok_arena *arena, mok_diag *diag, mok_ir *ir, const
   mok_blob text;
   MOK_TRY(mok_file_read(arena, c->file, 1 << 24, &text));
   MOK_TRY(mok_ir_parse(ir, mok_path_base(c->file), text.data, text.size, out));
-  if (!mlirAttributeIsNull(mok_op_get(mlirModuleGetOperation((*out)->module), "mok.plan"))) return mok_ir_plan(ir, *out, arena, plan);
+  if (!mlirAttributeIsNull(mok_op_get(mlirModuleGetOperation((*out)->module), "mok.plan")))
+    return mok_ir_plan(ir, *out, arena, plan);
   MOK_TRY(mok_tiny_plan(arena, diag, c->model, plan));
   mok_module_set_plan(*out, *plan);
   return MOK_OK;
@@ -99,7 +101,8 @@ static mok_status run(mok_arena *arena, mok_diag *diag, mok_ir *ir, int argc, ch
     MOK_TRY(mok_ir_parse(ir, "printed", text.data, text.size, &again));
     mok_buf second = mok_buf_make(arena);
     mok_ir_print(again, &second);
-    if (strcmp(text.data, second.data) != 0) return MOK_ERROR(MOK_ERR_CODEGEN, "printing, parsing and printing gives another text");
+    if (strcmp(text.data, second.data) != 0)
+      return MOK_ERROR(MOK_ERR_CODEGEN, "printing, parsing and printing gives another text");
   }
   fwrite(text.data, 1, text.size, stdout);
   return MOK_OK;

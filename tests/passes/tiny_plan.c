@@ -6,16 +6,21 @@
 static void set_default(mok_model *model, const mok_field_info *field) {
   void *value = (char *)model + field->offset;
   switch (field->kind) {
-  case MOK_K_AUTO_INT:
-  case MOK_K_AUTO_WORD: *(int64_t *)value = MOK_AUTO; return;
-  case MOK_K_NUMBER:
-    if (strcmp(field->fallback, "nil") != 0) *(MOK_KIND_NUMBER *)value = (MOK_KIND_NUMBER){true, strtod(field->fallback, NULL)};
-    return;
-  case MOK_K_INT: *(int64_t *)value = strtoll(field->fallback, NULL, 10); return;
-  case MOK_K_STRING:
-  case MOK_K_WORD:
-  case MOK_K_WORDS:
-  case MOK_K_GPU: return; /* 0 is the default of the words */
+    case MOK_K_AUTO_INT:
+    case MOK_K_AUTO_WORD:
+      *(int64_t *)value = MOK_AUTO;
+      return;
+    case MOK_K_NUMBER:
+      if (strcmp(field->fallback, "nil") != 0) *(MOK_KIND_NUMBER *)value = (MOK_KIND_NUMBER){true, strtod(field->fallback, NULL)};
+      return;
+    case MOK_K_INT:
+      *(int64_t *)value = strtoll(field->fallback, NULL, 10);
+      return;
+    case MOK_K_STRING:
+    case MOK_K_WORD:
+    case MOK_K_WORDS:
+    case MOK_K_GPU:
+      return; /* 0 is the default of the words */
   }
 }
 
@@ -47,14 +52,24 @@ bool mok_tiny_set(mok_arena *arena, mok_model *model, const char *setting) {
     void *value = (char *)model + field->offset;
     model->given[i] = true;
     switch (field->kind) {
-    case MOK_K_STRING: *(const char **)value = text; return true;
-    case MOK_K_INT:
-    case MOK_K_AUTO_INT: *(int64_t *)value = strtoll(text, NULL, 10); return true;
-    case MOK_K_NUMBER: *(MOK_KIND_NUMBER *)value = (MOK_KIND_NUMBER){true, strtod(text, NULL)}; return true;
-    case MOK_K_WORD:
-    case MOK_K_AUTO_WORD: return mok_field_word_index(field, text, value);
-    case MOK_K_GPU: *(mok_gpu_choice *)value = (mok_gpu_choice){.row = text, .sms = MOK_AUTO}; return true;
-    case MOK_K_WORDS: return false;
+      case MOK_K_STRING:
+        *(const char **)value = text;
+        return true;
+      case MOK_K_INT:
+      case MOK_K_AUTO_INT:
+        *(int64_t *)value = strtoll(text, NULL, 10);
+        return true;
+      case MOK_K_NUMBER:
+        *(MOK_KIND_NUMBER *)value = (MOK_KIND_NUMBER){true, strtod(text, NULL)};
+        return true;
+      case MOK_K_WORD:
+      case MOK_K_AUTO_WORD:
+        return mok_field_word_index(field, text, value);
+      case MOK_K_GPU:
+        *(mok_gpu_choice *)value = (mok_gpu_choice){.row = text, .sms = MOK_AUTO};
+        return true;
+      case MOK_K_WORDS:
+        return false;
     }
   }
   return false;

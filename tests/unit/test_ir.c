@@ -136,7 +136,8 @@ END_TEST
 
 START_TEST(size_depends_on_no_count) {
   const char *small = print(lower(PLAN("gpus=2", "experts=16", "tokens_per_gpu=8", "top_k=1"), NULL));
-  const char *large = print(lower(PLAN("gpus=64", "experts=512", "tokens_per_gpu=8192", "top_k=10", "hidden=7168", "intermediate=2048"), NULL));
+  const char *large =
+      print(lower(PLAN("gpus=64", "experts=512", "tokens_per_gpu=8192", "top_k=10", "hidden=7168", "intermediate=2048"), NULL));
   ck_assert_int_eq(count_lines(small), count_lines(large));
   ck_assert_int_gt(count_lines(small), 60);
   ck_assert_int_lt(count_lines(small), 200);
@@ -154,7 +155,8 @@ START_TEST(plan_comes_back) {
     ck_assert_msg(memcmp((const char *)plan + field->offset, (const char *)again + field->offset, 8) == 0, "%s", field->name);
     ck_assert_str_eq(plan->why[i], again->why[i]);
   }
-  for (size_t i = 0; i < MOK_NUM_FIELDS; ++i) ck_assert_msg(plan->model->given[i] == again->model->given[i], "%s", mok_fields[i].name);
+  for (size_t i = 0; i < MOK_NUM_FIELDS; ++i)
+    ck_assert_msg(plan->model->given[i] == again->model->given[i], "%s", mok_fields[i].name);
   mok_buf first = mok_buf_make(arena), second = mok_buf_make(arena);
   mok_model_print(plan->model, &first);
   mok_model_print(again->model, &second);
@@ -285,7 +287,8 @@ static int count_waits(const mok_kernel_view *view) {
       const mok_ir_role *role = view->phases[p].items[i].role;
       for (size_t w = 0; role && w < role->worker_count; ++w)
         for (size_t t = 0; t < role->workers[w].task_count; ++t)
-          for (size_t s = 0; s < role->workers[w].tasks[t].op_count; ++s) waits += role->workers[w].tasks[t].ops[s].kind == MOK_IR_WAIT;
+          for (size_t s = 0; s < role->workers[w].tasks[t].op_count; ++s)
+            waits += role->workers[w].tasks[t].ops[s].kind == MOK_IR_WAIT;
     }
   return waits;
 }
@@ -318,6 +321,14 @@ START_TEST(no_wait_or_signal_can_be_lost) {
 }
 END_TEST
 
+static bool is_structure(const char *line) {
+  static const char *const words[] = {"mok.phase", "mok.role", "mok.worker", "mok.task", "mok.kernel", "module", "mok.argument"};
+  line += strspn(line, " ");
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+    if (strncmp(line, words[i], strlen(words[i])) == 0) return true;
+  return *line == '}';
+}
+
 /* Exit code of parsing and checking `text`. */
 static int check_code(const char *text, const mok_plan *plan) {
   mok_module *module = NULL;
@@ -338,10 +349,26 @@ START_TEST(no_barrier_can_be_lost_or_weakened) {
     ck_assert_msg(code == MOK_ERR_PROTOCOL || code == MOK_ERR_DESCRIPTION, "exit code %d after deleting %.60s", code, line);
     if (!strstr(line, "rank") || strstr(line, "rank") > end) continue;
     ++ranks;
-    ck_assert_int_eq(check_code(mok_arena_printf(arena, "%.*smok.barrier grid%s", (int)(line - text), text, end), plan), MOK_ERR_PROTOCOL);
+    ck_assert_int_eq(check_code(mok_arena_printf(arena, "%.*smok.barrier grid%s", (int)(line - text), text, end), plan),
+                     MOK_ERR_PROTOCOL);
   }
   ck_assert_int_eq(barriers, 4);
   ck_assert_int_eq(ranks, 2);
+}
+END_TEST
+
+/* Declarations and steps alike: a line that can go unnoticed would say nothing. */
+START_TEST(no_line_can_be_lost) {
+  const mok_plan *plan = PLAN("shared_experts=1");
+  const char *text = print(lower(plan, NULL));
+  int lines = 0;
+  for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+    if (is_structure(line)) continue;
+    ++lines;
+    const int code = check_code(without_line(text, line), plan);
+    ck_assert_msg(code == MOK_ERR_PROTOCOL || code == MOK_ERR_DESCRIPTION, "exit code %d after deleting %.100s", code, line);
+  }
+  ck_assert_int_gt(lines, 60);
 }
 END_TEST
 
@@ -362,6 +389,7 @@ int main(void) {
   tcase_add_test(cases, layer_altitude_has_no_view);
   tcase_add_loop_test(cases, no_wait_or_signal_can_be_lost, 0, 3);
   tcase_add_test(cases, no_barrier_can_be_lost_or_weakened);
+  tcase_add_test(cases, no_line_can_be_lost);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
