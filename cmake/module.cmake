@@ -1,4 +1,5 @@
-# mok_module(name DEPENDS ... SOURCES ...): static library of the current folder's *.c (or SOURCES). DEPENDS names what it may use.
+# mok_module(name DEPENDS ... SOURCES ...): static library of the current folder's *.c and *.cpp (or SOURCES). DEPENDS names what it
+# may use.
 function(mok_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)

@@ -2,8 +2,8 @@
 #
 #   mok_setup [--no-build]   packages, NVRTC, build; --no-build takes the build folder as it is (a machine without MLIR)
 #
-# Reads MOKGEN_BUILD (build folder, default build/ of this tree). Sets mok_root, mok_build and mokgen (the tool's path), and exports
-# MOKGEN_NVRTC if it had to fetch a copy. Ends the script with 2 when something is missing that it may not install.
+# Reads MOKGEN_BUILD (build folder, default build/ of this tree). Sets mok_root, mok_build and mokgen (the tool's path), and
+# exports MOKGEN_NVRTC if it had to fetch a copy. Ends the script with 2 when something is missing that it may not install.
 
 mok_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mok_build=${MOKGEN_BUILD:-$mok_root/build}

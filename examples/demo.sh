@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # From a clean clone to a checked layer. Usage: examples/demo.sh [--no-build]
 #
-# Builds mokgen, prints the plan of a Kimi K2 layer on two H200s, writes its package with a cubin, and runs a small layer on the host
-# target against the reference. No GPU needed. Exit code 0 only if all of it worked.
+# Builds mokgen, prints the plan of a Kimi K2 layer on two H200s, writes its package with a cubin, and runs a small layer on the
+# host target against the reference. No GPU needed. Exit code 0 only if all of it worked.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../cmake/setup.sh"
 

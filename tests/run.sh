@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the tests. Usage: tests/run.sh [--no-build] [ctest arguments]
 #
-# Without a selection of its own (-L, -LE, -R, -E, -I, ...) it runs everything that needs no GPU, but not the soak. The last line is
-# "N passed, N failed, N skipped". Exit code 0 only if some test passed and none failed. With CI=true a skipped test of label
+# Without a selection of its own (-L, -LE, -R, -E, -I, ...) it runs everything that needs no GPU, but not the soak. The last line
+# is "N passed, N failed, N skipped". Exit code 0 only if some test passed and none failed. With CI=true a skipped test of label
 # `compile` counts as failed: there NVRTC is to be had.
 set -euo pipefail
 export LC_ALL=C

@@ -40,8 +40,8 @@ expect() {
   fi
 }
 
-expect 2 "$work/build/mokgen is not there: build it, or copy the build folder of another machine here (or name it in MOKGEN_BUILD)" \
-  -- --no-build
+absent="build it, or copy the build folder of another machine here (or name it in MOKGEN_BUILD)"
+expect 2 "$work/build/mokgen is not there: $absent" -- --no-build
 printf '#!/bin/sh\n' >"$work/build/mokgen"
 chmod +x "$work/build/mokgen"
 

@@ -21,11 +21,13 @@ chmod +x "$work/bin"/*
 expect() {
   local status said calls
   : >"$work/calls"
-  said=$(INSTALLED=$2 USER_ID=$3 APT=$4 PATH=$work/bin:$PATH bash -c '. "$1/cmake/setup.sh"; mok_need_packages gcc check' - "$source_tree" 2>&1)
+  said=$(INSTALLED=$2 USER_ID=$3 APT=$4 PATH=$work/bin:$PATH \
+    bash -c '. "$1/cmake/setup.sh"; mok_need_packages gcc check' - "$source_tree" 2>&1)
   status=$?
   calls=$(cat "$work/calls")
   if [ "$status" != "$1" ] || [[ $said != *"$5"* ]] || [[ $calls != *"$6"* ]] || { [ -z "$6" ] && [ -n "$calls" ]; }; then
-    printf 'installed "%s", user %s, apt %s: exit code %s, expected %s\nsaid: %s\ncalls: %s\n' "$2" "$3" "$4" "$status" "$1" "$said" "$calls"
+    printf 'installed "%s", user %s, apt %s: exit code %s, expected %s\n' "$2" "$3" "$4" "$status" "$1"
+    printf 'said: %s\ncalls: %s\n' "$said" "$calls"
     failures=$((failures + 1))
   fi
 }
@@ -41,7 +43,8 @@ expect 2 "" 0 100 "could not install" "update"
 mkdir "$work/cuda" "$work/cuda/lib64"
 touch "$work/cuda/lib64/libnvrtc.so.13"
 for setting in MOKGEN_NVRTC=/anything CUDA_PATH="$work/cuda" LD_LIBRARY_PATH="/none:$work/cuda/lib64"; do
-  if ! env -u MOKGEN_NVRTC -u CUDA_PATH -u LD_LIBRARY_PATH "$setting" bash -c '. "$1/cmake/setup.sh"; mok_has_nvrtc' - "$source_tree"; then
+  if ! env -u MOKGEN_NVRTC -u CUDA_PATH -u LD_LIBRARY_PATH "$setting" \
+    bash -c '. "$1/cmake/setup.sh"; mok_has_nvrtc' - "$source_tree"; then
     echo "NVRTC is not found through $setting"
     failures=$((failures + 1))
   fi
