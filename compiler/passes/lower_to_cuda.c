@@ -20,7 +20,9 @@ static void put(speller *s, const char *key, const char *text) {
       mlirNamedAttributeGet(mlirIdentifierGet(s->context->context, mok_ref(key)), mok_attr_text(s->context->context, text));
 }
 
+/* Replaces what stood there: a module that was lowered before may have been edited since. */
 static void attach(speller *s, MlirOperation op) {
+  mlirOperationRemoveAttributeByName(op, mok_ref("cuda"));
   if (s->count > 0) mok_op_set(op, "cuda", mlirDictionaryAttrGet(s->context->context, s->count, s->entries));
   s->count = 0;
 }

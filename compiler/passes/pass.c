@@ -85,7 +85,7 @@ typedef struct selection {
 static void choose(selection *s, const mok_pass *pass) { s->passes[s->count++] = pass; }
 
 /* Which passes come after mok.after, up to stop_after. A module from the user that is past check-protocol may have been edited
- * since, so it is checked again. */
+ * since, so it is checked and spelled again. */
 static mok_status select_passes(mok_arena *arena, const mok_module *module, const mok_pipeline_options *options, selection *out) {
   *out = (selection){.passes = MOK_NEW_ARRAY(arena, mok_pipeline_length + options->only_count + 1, const mok_pass *)};
   if (options->only) {
@@ -107,7 +107,7 @@ static mok_status select_passes(mok_arena *arena, const mok_module *module, cons
   if (end < begin)
     return MOK_ERROR(MOK_ERR_USAGE, "the module is already past %s: mok.after is \"%s\"", options->stop_after, after);
   const size_t check = pass_index(mok_pass_check_protocol.name);
-  if (module->from_user && begin > check) choose(out, &mok_pass_check_protocol);
+  if (module->from_user && begin > check) begin = check;
   for (size_t i = begin; i < end; ++i) choose(out, mok_pipeline[i]);
   return MOK_OK;
 }

@@ -1,5 +1,6 @@
 // RUN: mok-opt --build --set activation=relu2 --all --round-trip | FileCheck %s
 // RUN: mok-opt --build --until=check-protocol | sed '/mok.wait @x_ready/s/>= row_pieces/>= row_pieces * row_pieces/' | mok-opt - --passes=check-protocol,lower-to-cuda --no-check 2>/dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: mok-opt --build --all | sed 's/function = "comm_pull"/function = "abort(); comm_pull"/; s/mok.barrier grid/mok.barrier grid cuda {constant = "X"}/' | mok-opt - --all | FileCheck %s --check-prefix=AGAIN
 
 // CHECK: module attributes {mok.after = "lower-to-cuda"
 // CHECK: mok.kernel @forward cuda {function = "mok_forward"}
@@ -23,3 +24,7 @@
 
 // A wait that --no-check let through with another target is spelled with that target.
 // OTHER: mok.wait @x_ready{{.*}} target = "ROW_PIECES * ROW_PIECES"
+
+// Spelling is made anew on resume, whatever the module says.
+// AGAIN: mok.barrier grid loc
+// AGAIN: function = "comm_pull"
