@@ -65,8 +65,8 @@ enum mok_edge {
  *   void mok_grid_barrier(&c)          all CTAs of this rank; memory written before is visible after (generic and bulk)
  *   void mok_rank_barrier(&c, barrier) all ranks: a grid barrier, then CTA 0 sets its flag at every peer, then every CTA waits
  *                                      for all flags itself. Flag: line barrier * R + peer of each heap, value epoch + 1,
- *                                      compared by signed difference. R = 1, and a launch without all phases (the host then
- *                                      waits for the other ranks): only the grid barrier
+ *                                      compared by signed difference. Only the grid barrier: R = 1, and a launch of some ranks
+ *                                      and some phases (the caller then waits for the other ranks between launches)
  *
  * Work sharing                                                                                                   [mok_common.h]
  *   mok_index mok_first(&c), mok_stride(&c)    this instance's first task index and step when instances take tasks of their own

@@ -27,12 +27,31 @@ static void put_role_switch(mok_emission *e, const mok_ir_item *items, size_t co
   mok_w_close(e->w, "");
 }
 
-static bool over_rows(const mok_ir_phase *phase) { return phase->per_minibatch_count > 0; }
+static bool loops_over_rows(const mok_ir_item *items, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    for (size_t k = 0; k < items[i].role->worker_count; ++k)
+      for (size_t t = 0; t < items[i].role->workers[k].task_count; ++t)
+        if (items[i].role->workers[k].tasks[t].per_minibatch) return true;
+  return false;
+}
+
+/* Roles that run at once: from items[0] to the next barrier. `split` is what mok_roles last said; -1: nothing in this phase. */
+static void put_roles(mok_emission *e, const mok_ir_item *items, size_t count, int *split) {
+  if (loops_over_rows(items, count)) mok_w_line(e->w, "mok_read_routing(c);");
+  if (count == 1 && !items[0].role->enumerator) {
+    if (*split != 0) mok_w_line(e->w, "mok_roles(c, 0, 0);");
+    put_spawns(e, items[0].role);
+    *split = 0;
+  } else {
+    put_role_switch(e, items, count);
+    *split = 1;
+  }
+  mok_w_line(e->w, "mok_join(c);");
+}
 
 static void put_phase(mok_emission *e, const mok_ir_phase *phase) {
   mok_w_open(e->w, "if (mok_phase(c, %s))", mok_w_name(e->w, phase->constant));
-  if (over_rows(phase)) mok_w_line(e->w, "mok_read_routing(c);");
-  bool split = true; /* what mok_roles last said; at first it must say something */
+  int split = -1;
   for (size_t i = 0; i < phase->item_count;) {
     const mok_ir_barrier *barrier = phase->items[i].barrier;
     if (barrier) {
@@ -43,15 +62,7 @@ static void put_phase(mok_emission *e, const mok_ir_phase *phase) {
     }
     size_t count = 0;
     while (i + count < phase->item_count && phase->items[i + count].role) ++count;
-    if (count == 1 && !phase->items[i].role->enumerator) {
-      if (split) mok_w_line(e->w, "mok_roles(c, 0, 0);");
-      put_spawns(e, phase->items[i].role);
-      split = false;
-    } else {
-      put_role_switch(e, &phase->items[i], count);
-      split = true;
-    }
-    mok_w_line(e->w, "mok_join(c);");
+    put_roles(e, &phase->items[i], count, &split);
     i += count;
   }
   mok_w_close(e->w, "");

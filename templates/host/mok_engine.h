@@ -137,7 +137,7 @@ __attribute__((format(printf, 3, 4))) static inline void mok_fail(mok_engine *e,
   mok_say(e, "%s\n", text);
 }
 
-static inline const char *mok_worker_name(const mok_engine *e, void (*worker)(mok_cta *)) {
+MOK_HOST_UNCHECKED static inline const char *mok_worker_name(const mok_engine *e, void (*worker)(mok_cta *)) {
   for (int i = 0; i < e->name_count; ++i)
     if (e->names[i].worker == worker) return e->names[i].name;
   return NULL;
@@ -151,7 +151,7 @@ MOK_HOST_UNCHECKED static inline void mok_learn_name(mok_engine *e, void (*worke
   e->names[e->name_count++].name = name;
 }
 
-static inline int mok_report_order(const void *a, const void *b) {
+MOK_HOST_UNCHECKED static inline int mok_report_order(const void *a, const void *b) {
   const mok_fiber *f = *(mok_fiber *const *)a, *g = *(mok_fiber *const *)b;
   if (f->wait.kind != g->wait.kind) return f->wait.kind < g->wait.kind ? -1 : 1;
   if (f->cta->rank != g->cta->rank) return f->cta->rank < g->cta->rank ? -1 : 1;
@@ -161,7 +161,7 @@ static inline int mok_report_order(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static inline void mok_say_wait(mok_engine *e, const mok_fiber *f) {
+MOK_HOST_UNCHECKED static inline void mok_say_wait(mok_engine *e, const mok_fiber *f) {
   const mok_host_wait_record *w = &f->wait;
   mok_say(e, "  rank %d CTA %d ", f->cta->rank, f->cta->number);
   const char *name = f->worker ? mok_worker_name(e, f->worker) : "entry";
@@ -193,7 +193,7 @@ static inline void mok_say_wait(mok_engine *e, const mok_fiber *f) {
 }
 
 /* Counters first: they say what is missing; the barriers and joins behind them only follow. */
-static inline void mok_report_deadlock(mok_engine *e) {
+MOK_HOST_UNCHECKED static inline void mok_report_deadlock(mok_engine *e) {
   mok_fail(e, MOK_HOST_DEADLOCK, "deadlock: none of %zu fibers can go on", e->fiber_count);
   qsort(e->fibers, e->fiber_count, sizeof *e->fibers, mok_report_order);
   const size_t shown = e->fiber_count < 48 ? e->fiber_count : 48;
@@ -287,6 +287,12 @@ MOK_HOST_UNCHECKED static inline mok_fiber *mok_fiber_create(mok_engine *e, mok_
 }
 
 MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f) {
+#if defined(MOK_HOST_TSAN)
+  if (f->state != MOK_FIBER_ENDED) { /* given up: what it did comes before what the caller does next */
+    __tsan_switch_to_fiber(f->context.tsan_fiber, 1);
+    __tsan_switch_to_fiber(e->thread.tsan_fiber, 0);
+  }
+#endif
   MOK_HOST_UNSEEN_BEGIN();
 #if defined(MOK_HOST_TSAN)
   __tsan_destroy_fiber(f->context.tsan_fiber);

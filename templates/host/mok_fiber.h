@@ -36,8 +36,8 @@ extern "C" void *__tsan_get_current_fiber(void);
 extern "C" void *__tsan_create_fiber(unsigned flags);
 extern "C" void __tsan_destroy_fiber(void *fiber);
 extern "C" void __tsan_switch_to_fiber(void *fiber, unsigned flags);
-extern "C" void __tsan_read_range(void *address, unsigned long size);
-extern "C" void __tsan_write_range(void *address, unsigned long size);
+/* gcc has a built-in declaration of another type under the real name. */
+extern "C" void mok_tsan_read_range(const void *address, unsigned long size) __asm__("__tsan_read_range");
 extern "C" void AnnotateIgnoreReadsBegin(const char *file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char *file, int line);
 extern "C" void AnnotateIgnoreWritesBegin(const char *file, int line);

@@ -90,7 +90,10 @@ static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
   mok_schedule(e);
   (void)mok_acquire(&e->launched);
   for (size_t i = 0; i < e->fiber_count; ++i) mok_fiber_free(e, e->fibers[i]); /* after a failure */
-  for (int i = 0; i < ctas; ++i) free(e->ctas[i].shared);
+  for (int i = 0; i < ctas; ++i) {
+    (void)mok_acquire(&e->ctas[i].ended); /* of workers that nobody joined, after a failure */
+    free(e->ctas[i].shared);
+  }
   free(e->ctas);
   free(e->fibers);
   mok_stacks_free(&e->stacks);

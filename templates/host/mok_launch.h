@@ -85,7 +85,7 @@ MOK_FN unsigned *mok_flag(const mok_cta *c, int owner, int barrier, int from) {
 
 MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int line) {
   mok_grid_barrier(c);
-  if (PLAN_GPUS == 1 || c->launch->phases != MOK_PHASE_ALL) return;
+  if (PLAN_GPUS == 1) return;
   if (c->cta == 0)
     for (int peer = 0; peer < PLAN_GPUS; ++peer) {
       mok_release_store(mok_flag(c, peer, barrier, c->args->rank), c->epoch + 1);

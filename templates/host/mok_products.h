@@ -147,8 +147,8 @@ MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<
     const mok_bf16 *a = mok_stage_data<P>(c, slot), *b = a + mok_stage<P>::a_elements;
     a += rows.first * P::k;
 #if defined(MOK_HOST_TSAN)
-    __tsan_read_range((void *)a, (unsigned long)((rows.end - rows.first) * P::k) * sizeof *a);
-    __tsan_read_range((void *)b, (unsigned long)(P::n * P::k) * sizeof *b);
+    mok_tsan_read_range(a, (unsigned long)((rows.end - rows.first) * P::k) * sizeof *a);
+    mok_tsan_read_range(b, (unsigned long)(P::n * P::k) * sizeof *b);
 #endif
     mok_multiply<P>(a, b, rows.end - rows.first, acc.sum + P::m * P::n, acc.sum);
   }
