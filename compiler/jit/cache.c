@@ -116,8 +116,8 @@ static bool parse_entry(char *text, size_t size, const char **what, mok_image *i
   const char *sizes = take_line(&at, "sizes");
   int64_t code = 0, ptx = 0, log = 0;
   if (!*what || !registers || !sizes ||
-      sscanf(registers, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &image->registers, &image->spill_bytes, &image->stack_bytes,
-             &image->shared_bytes) != 4 ||
+      sscanf(registers, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &image->registers, &image->spill_bytes,
+             &image->stack_bytes, &image->shared_bytes) != 4 ||
       sscanf(sizes, "%" SCNd64 " %" SCNd64 " %" SCNd64, &code, &ptx, &log) != 3)
     return false;
   const int64_t left = (int64_t)(size - (size_t)(at - text));
@@ -130,7 +130,8 @@ static bool parse_entry(char *text, size_t size, const char **what, mok_image *i
 
 static const char *entry_path(mok_arena *arena, const char *folder, const char *key) { return mok_path_join(arena, folder, key); }
 
-static bool read_entry(mok_arena *arena, const char *path, const char **what, mok_image *image, int64_t *bytes, mok_status *status) {
+static bool read_entry(mok_arena *arena, const char *path, const char **what, mok_image *image, int64_t *bytes,
+                       mok_status *status) {
   mok_blob file;
   *status = mok_file_read(arena, path, ENTRY_LIMIT, &file);
   if (*status) return false;
@@ -170,12 +171,13 @@ static bool is_key(const char *name) {
   return strlen(name) == KEY_DIGITS && strspn(name, "0123456789abcdef") == KEY_DIGITS;
 }
 
-/* Regular files of the folder whose name is a key. A folder that does not exist is empty. Removes temporaries that nobody owns. */
+/* Regular files of the folder whose name is a key; none if there is no folder. Removes temporaries that nobody owns. */
 static mok_status scan(mok_arena *arena, const char *folder, found **out, size_t *count) {
   *out = NULL;
   *count = 0;
   DIR *dir = opendir(folder);
-  if (!dir) return errno == ENOENT ? MOK_OK : MOK_ERROR(MOK_ERR_IO, "cannot read the kernel cache %s: %s", folder, strerror(errno));
+  if (!dir)
+    return errno == ENOENT ? MOK_OK : MOK_ERROR(MOK_ERR_IO, "cannot read the kernel cache %s: %s", folder, strerror(errno));
   const time_t now = time(NULL);
   size_t capacity = 0;
   struct dirent *entry;

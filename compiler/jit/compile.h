@@ -11,7 +11,8 @@ typedef struct mok_compilation {
   const mok_target *target;
   const char *templates;    /* folder of templates/ that the target uses */
   mok_blob kernel;
-  const mok_blob *headers;  /* generated ones and the target's templates. Names as the kernel includes them: plain, or "host/..." */
+  /* Generated ones and the target's templates; names as the kernel includes them: plain, or "host/...". */
+  const mok_blob *headers;
   size_t header_count;
   const char *arguments[MOK_MAX_ARGUMENTS]; /* options, one each; NULL at the end */
   size_t argument_count;
@@ -33,9 +34,10 @@ MOK_MUST_USE mok_status mok_nvrtc_compile(mok_arena *arena, const mok_compilatio
 MOK_MUST_USE mok_status mok_hostcc_compile(mok_arena *arena, const mok_compilation *c, mok_image *out);
 
 /* Writes kernel and headers to `folder`; those of a template folder to `subfolder` (NULL: none has one). Not synced. */
-MOK_MUST_USE mok_status mok_compilation_write(mok_arena *arena, const mok_compilation *c, const char *folder, const char *subfolder);
+MOK_MUST_USE mok_status mok_compilation_write(mok_arena *arena, const mok_compilation *c, const char *folder,
+                                              const char *subfolder);
 
-/* Keeps sources, log and `command` in a folder of their own and returns MOK_ERR_CODEGEN that names it. `what` says what went wrong. */
+/* Keeps sources, log and `command` in a folder of their own; MOK_ERR_CODEGEN that names it. `what` says what went wrong. */
 mok_status mok_keep_failed(mok_arena *arena, const mok_compilation *c, const char *command, const char *log, const char *what);
 
 /* Registers, spills, stack and static shared memory from ptxas' -v report. False if the report has no such lines. */
@@ -45,7 +47,8 @@ const char *mok_ptxas_refusal(mok_arena *arena, const char *log, const mok_image
 
 /* Cache. `key` is 64 hex digits and a NUL. */
 void mok_cache_key(const mok_compilation *c, char key[65]);
-bool mok_cache_load(mok_arena *arena, const char *key, bool verbose, mok_image *out); /* true: hit; file names are set by the caller */
+/* True: hit; the caller sets the names of the blobs. */
+bool mok_cache_load(mok_arena *arena, const char *key, bool verbose, mok_image *out);
 void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool verbose, const mok_image *image);
 
 #endif

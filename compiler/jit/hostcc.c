@@ -103,7 +103,8 @@ static const char *reproducing_command(mok_arena *arena, const mok_compilation *
   return text.data;
 }
 
-static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const char *folder, const char *subfolder, mok_image *out) {
+static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const char *folder, const char *subfolder,
+                             mok_image *out) {
   MOK_TRY(mok_compilation_write(arena, c, folder, subfolder));
   const char *sub = mok_path_base(subfolder);
   const char *argv[MOK_MAX_ARGUMENTS + 12];

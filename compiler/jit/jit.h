@@ -21,8 +21,8 @@ typedef struct mok_jit_options {
   bool verbose;        /* notes on stderr: cache hits, compiler command */
 } mok_jit_options;
 
-/* Compiles. Compiler not found: MOK_ERR_IO naming every place tried. Compilation failed, or a spill, stack frame or C7508/C7510 in
- * the log: MOK_ERR_CODEGEN, the source is kept and its folder named, with the command line that reproduces it. */
+/* Compiles. Compiler not found: MOK_ERR_IO naming every place tried. Compilation failed, or a spill, stack frame or C7508/C7510
+ * in the log: MOK_ERR_CODEGEN, the source is kept and its folder named, with the command line that reproduces it. */
 MOK_MUST_USE mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sources, const mok_jit_options *options,
                                         mok_image *out);
 

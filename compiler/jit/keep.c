@@ -42,11 +42,11 @@ mok_status mok_keep_failed(mok_arena *arena, const mok_compilation *c, const cha
   if (!trouble) trouble = mok_compilation_write(arena, c, folder, subfolder);
   if (!trouble) trouble = mok_file_write(mok_path_join(arena, folder, "log.txt"), log, strlen(log));
   if (!trouble) trouble = mok_file_write(mok_path_join(arena, folder, "command.txt"), text, strlen(text));
-  mok_status status =
-      trouble ? MOK_ERROR(MOK_ERR_CODEGEN, "compiling %s for %s: %s%s\n  the source could not be kept: %s", c->kernel.name,
-                          c->target->name, what, shown, mok_status_text(trouble))
-              : MOK_ERROR(MOK_ERR_CODEGEN, "compiling %s for %s: %s%s\n  the source is kept in %s\n  to repeat: %s", c->kernel.name,
-                          c->target->name, what, shown, folder, text);
+  mok_status status = trouble
+                          ? MOK_ERROR(MOK_ERR_CODEGEN, "compiling %s for %s: %s%s\n  the source could not be kept: %s",
+                                      c->kernel.name, c->target->name, what, shown, mok_status_text(trouble))
+                          : MOK_ERROR(MOK_ERR_CODEGEN, "compiling %s for %s: %s%s\n  the source is kept in %s\n  to repeat: %s",
+                                      c->kernel.name, c->target->name, what, shown, folder, text);
   mok_status_free(trouble);
   return status;
 }

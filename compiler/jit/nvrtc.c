@@ -133,7 +133,8 @@ mok_status mok_nvrtc_compile(mok_arena *arena, const mok_compilation *c, mok_ima
   mok_compilation copy = *c;
   MOK_TRY(mok_child_run(compile, &copy, &reply, &end));
   const char *command = reproducing_command(arena, c);
-  if (!end.exited) return mok_keep_failed(arena, c, command, "", mok_arena_printf(arena, "NVRTC crashed: %s", strsignal(end.number)));
+  if (!end.exited)
+    return mok_keep_failed(arena, c, command, "", mok_arena_printf(arena, "NVRTC crashed: %s", strsignal(end.number)));
 
   reply_head head;
   if (end.number != 0 || reply.size < sizeof head) return crashed(&end, "NVRTC");

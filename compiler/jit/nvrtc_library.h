@@ -21,8 +21,8 @@ typedef struct mok_nvrtc_place {
   const char *name;   /* one file name; NULL: the usual ones */
 } mok_nvrtc_place;
 
-/* In order: MOKGEN_NVRTC (file or folder; then nothing else), the loader's path, CUDA_PATH, the usual toolkit prefixes, and the copy
- * that the set-up script fetched beside the executable. */
+/* In order: MOKGEN_NVRTC (file or folder; then nothing else), the loader's path, CUDA_PATH, the usual toolkit prefixes, and the
+ * copy that the set-up script fetched beside the executable. */
 const mok_nvrtc_place *mok_nvrtc_places(mok_arena *arena, size_t *count);
 
 /* Opens the first library that has all functions and compiles for `arch` (90 of "sm_90a"). Else false, and why for each place. */

@@ -32,7 +32,8 @@ bool mok_ptxas_resources(const char *log, mok_image *out) {
 }
 
 const char *mok_ptxas_refusal(mok_arena *arena, const char *log, const mok_image *image) {
-  if (image->spill_bytes > 0) return mok_arena_printf(arena, "%lld bytes of registers spill to memory", (long long)image->spill_bytes);
+  if (image->spill_bytes > 0)
+    return mok_arena_printf(arena, "%lld bytes of registers spill to memory", (long long)image->spill_bytes);
   if (image->stack_bytes > 0) return mok_arena_printf(arena, "a stack frame of %lld bytes", (long long)image->stack_bytes);
   if (strstr(log, "C7508")) return "ptxas warns C7508: setmaxnreg is ignored";
   if (strstr(log, "C7510")) return "ptxas warns C7510: wgmma is serialised";

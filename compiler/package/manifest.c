@@ -10,8 +10,9 @@
 static const char magic[] = "mok-package ";
 
 /* Keys that a package of this format always has. */
-static const char *const required_keys[] = {"mokgen", "name",  "gpu",     "target",          "args_abi",    "plan_sha256",
-                                            "ranks",  "grid",  "threads", "symmetric_bytes", "local_bytes", "shared_bytes_per_cta"};
+static const char *const required_keys[] = {
+    "mokgen", "name", "gpu",     "target",          "args_abi",    "plan_sha256",
+    "ranks",  "grid", "threads", "symmetric_bytes", "local_bytes", "shared_bytes_per_cta"};
 /* Keys of which there may be several lines. */
 static const char *const repeated_keys[] = {"region", "kernel"};
 
@@ -59,7 +60,8 @@ static mok_status parse_file(const char *place, int line, char *value, mok_manif
   if (!is_sha256(file.sha256))
     return MOK_ERROR(MOK_ERR_IO, "%s:%d: '%s' is no SHA-256 of 64 hex digits", place, line, file.sha256);
   for (size_t i = 0; i < out->file_count; i++)
-    if (strcmp(out->files[i].name, file.name) == 0) return MOK_ERROR(MOK_ERR_IO, "%s:%d: second line for file %s", place, line, file.name);
+    if (strcmp(out->files[i].name, file.name) == 0)
+      return MOK_ERROR(MOK_ERR_IO, "%s:%d: second line for file %s", place, line, file.name);
   if (out->file_count == MOK_MAX_PACKAGE_FILES)
     return MOK_ERROR(MOK_ERR_IO, "%s:%d: more than %d files", place, line, MOK_MAX_PACKAGE_FILES);
   out->files[out->file_count++] = file;
@@ -68,7 +70,8 @@ static mok_status parse_file(const char *place, int line, char *value, mok_manif
 
 static mok_status check_format(const char *place, const char *text) {
   if (strncmp(text, magic, sizeof magic - 1) != 0)
-    return MOK_ERROR(MOK_ERR_IO, "%s: not the manifest of a package: the first line is not '%s%d'", place, magic, MOK_PACKAGE_FORMAT);
+    return MOK_ERROR(MOK_ERR_IO, "%s: not the manifest of a package: the first line is not '%s%d'", place, magic,
+                     MOK_PACKAGE_FORMAT);
   const char *number = text + sizeof magic - 1;
   const size_t digits = strspn(number, "0123456789");
   if (digits == 1 && number[0] == '0' + MOK_PACKAGE_FORMAT && number[1] == '\n') return MOK_OK;
@@ -92,7 +95,8 @@ static mok_status check_end(const char *place, const char *text, size_t size, si
 
 static mok_status parse_line(const char *place, int number, char *line, mok_manifest *out) {
   char *value = strchr(line, ' ');
-  if (!value || value == line || !value[1]) return MOK_ERROR(MOK_ERR_IO, "%s:%d: '%.80s' is not 'key value'", place, number, line);
+  if (!value || value == line || !value[1])
+    return MOK_ERROR(MOK_ERR_IO, "%s:%d: '%.80s' is not 'key value'", place, number, line);
   *value++ = '\0';
   if (strcmp(line, "end") == 0) return MOK_ERROR(MOK_ERR_IO, "%s:%d: 'end' before the end", place, number);
   if (strcmp(line, "file") == 0) return parse_file(place, number, value, out);

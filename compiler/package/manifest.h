@@ -44,7 +44,7 @@ typedef struct mok_manifest {
 /* A name that can stand in a package: letters, digits, '.', '_', '-', no '.' in front, and not the manifest's. */
 bool mok_is_package_name(const char *name);
 
-/* Parses and checks a manifest; `place` names it in messages. Every value is checked but those that the reader of a key checks. */
+/* Parses and checks a manifest; `place` names it in messages. Values of plain keys are left to who looks them up. */
 MOK_MUST_USE mok_status mok_manifest_parse(mok_arena *arena, const char *place, const char *text, size_t size, mok_manifest *out);
 const char *mok_manifest_value(const mok_manifest *manifest, const char *key); /* NULL if absent */
 

@@ -56,8 +56,9 @@ static mok_blob make_manifest(mok_arena *arena, const mok_plan *plan, const mok_
     mok_sha256_of(files[i].data, files[i].size, hex);
     mok_buf_printf(&out, "file %s %zu %s\n", files[i].name, files[i].size, hex);
   }
-  mok_buf_printf(&out, "kernel forward registers %lld spill_bytes %lld stack_bytes %lld shared_bytes %lld\n", (long long)image->registers,
-                 (long long)image->spill_bytes, (long long)image->stack_bytes, (long long)image->shared_bytes);
+  mok_buf_printf(&out, "kernel forward registers %lld spill_bytes %lld stack_bytes %lld shared_bytes %lld\n",
+                 (long long)image->registers, (long long)image->spill_bytes, (long long)image->stack_bytes,
+                 (long long)image->shared_bytes);
   char hex[65];
   mok_sha256_of(out.data, out.size, hex);
   mok_buf_printf(&out, "end %s\n", hex);
@@ -130,13 +131,13 @@ static mok_status read_member(mok_arena *arena, int folder, const char *place, c
 
 static mok_status check_file(const char *place, const mok_manifest_file *file, const mok_blob *blob) {
   if ((int64_t)blob->size != file->bytes)
-    return MOK_ERROR(MOK_ERR_IO, "%s/%s has %zu bytes, but the manifest says %lld: truncated or changed; rebuild the package", place,
-                     file->name, blob->size, (long long)file->bytes);
+    return MOK_ERROR(MOK_ERR_IO, "%s/%s has %zu bytes, but the manifest says %lld: truncated or changed; rebuild the package",
+                     place, file->name, blob->size, (long long)file->bytes);
   char hex[65];
   mok_sha256_of(blob->data, blob->size, hex);
   if (strcmp(hex, file->sha256) == 0) return MOK_OK;
-  return MOK_ERROR(MOK_ERR_IO, "%s/%s does not match its checksum in the manifest: damaged or changed; rebuild the package", place,
-                   file->name);
+  return MOK_ERROR(MOK_ERR_IO, "%s/%s does not match its checksum in the manifest: damaged or changed; rebuild the package",
+                   place, file->name);
 }
 
 static const char *lookup(const mok_package *package, const char *key) { return mok_manifest_value(package->lines, key); }
@@ -158,7 +159,8 @@ static mok_status read_files(mok_arena *arena, int folder, const char *place, mo
   *out = (mok_package){.files = files, .file_count = manifest->file_count + 1, .target = mok_manifest_value(manifest, "target"),
                        .lookup = lookup, .lines = manifest};
   const char *code = strcmp(out->target, "host") == 0 ? "kernel.host.so" : "forward.cubin";
-  if (!mok_package_file(out, code)) return MOK_ERROR(MOK_ERR_IO, "%s: a package for target %s has no %s", place, out->target, code);
+  if (!mok_package_file(out, code))
+    return MOK_ERROR(MOK_ERR_IO, "%s: a package for target %s has no %s", place, out->target, code);
   return MOK_OK;
 }
 

@@ -1,5 +1,5 @@
-/* State of a CTA. What all its threads share lies in shared memory, so that a product has the registers for its accumulators: read
- * where it is needed, it lives in none across a tile. */
+/* State of a CTA. What all its threads share lies in shared memory and is read where it is needed: kept in registers across a
+ * tile, it would leave too few for the accumulators. */
 #ifndef MOK_CTA_H
 #define MOK_CTA_H
 
@@ -13,9 +13,18 @@ enum { MOK_SCRATCH_WORDS = (int)(LAYOUT_PIPELINE_BYTES / 4) };
 /* Words of region `cta`. */
 enum {
   MOK_CTA_ARGS = 0, /* two words: a pointer */
-  MOK_CTA_EPOCH = 2, MOK_CTA_CTA, MOK_CTA_CTAS, MOK_CTA_ROLE, MOK_CTA_ROLE_CTA, MOK_CTA_ROLE_CTAS, MOK_CTA_TOKENS, MOK_CTA_TOKEN_BLOCKS,
+  MOK_CTA_EPOCH = 2,
+  MOK_CTA_CTA,
+  MOK_CTA_CTAS,
+  MOK_CTA_ROLE,
+  MOK_CTA_ROLE_CTA,
+  MOK_CTA_ROLE_CTAS,
+  MOK_CTA_TOKENS,
+  MOK_CTA_TOKEN_BLOCKS,
   MOK_CTA_ROW_BLOCKS,
-  MOK_CTA_TICKET, MOK_CTA_BAD_IDS, MOK_CTA_BAD_ROUTE
+  MOK_CTA_TICKET,
+  MOK_CTA_BAD_IDS,
+  MOK_CTA_BAD_ROUTE
 };
 MOK_FN unsigned *mok_cta_word(int word) { return (unsigned *)(mok_shared_memory + LAYOUT_CTA_OFFSET) + word; }
 

@@ -6,7 +6,9 @@ enum { MOK_STAGES = PLAN_GATE_UP_STAGES };
 static_assert(PLAN_DOWN_STAGES == MOK_STAGES, "both products use the same pipeline stages");
 
 MOK_FN unsigned mok_full_barrier(int stage) { return mok_shared_address((int)LAYOUT_BARRIERS_OFFSET + stage * 8); }
-MOK_FN unsigned mok_empty_barrier(int stage) { return mok_shared_address((int)LAYOUT_BARRIERS_OFFSET + (MOK_STAGES + stage) * 8); }
+MOK_FN unsigned mok_empty_barrier(int stage) {
+  return mok_shared_address((int)LAYOUT_BARRIERS_OFFSET + (MOK_STAGES + stage) * 8);
+}
 
 MOK_FN int mok_ctas_per_rank(const mok_args *launch) { return launch->comm_ctas + launch->compute_ctas; }
 

@@ -2,8 +2,8 @@
  *
  * A plain version: rows and tiles move by ordinary 16-byte copies and cp.async, products run on mma.sync. Every access to global
  * memory is in the generic proxy, so an edge is a release and an acquire whatever its kind; the kinds matter once bulk copies
- * do the moving. Files from low to high: ptx.h one instruction per function; cta.h state of a CTA; sync.h waits, signals, barriers, faults;
- * launch.h entry, exit, workers; route.h tables; move.h rows; product.h tiles; reduce.h.
+ * do the moving. Files from low to high: ptx.h one instruction per function; cta.h state of a CTA; sync.h waits, signals,
+ * barriers, faults; launch.h entry, exit, workers; route.h tables; move.h rows; product.h tiles; reduce.h.
  *
  * NVRTC has no standard headers: nothing here includes one.
  */

@@ -1,8 +1,8 @@
 /* Products: one warp copies stages of A and B into shared memory, warpgroups multiply them on the tensor cores.
  *
- * A stage holds A[m, k], then B[n, k], rows of k bf16. Inside a row the 16-byte pieces are exchanged by the row's number, so that the
- * eight rows that ldmatrix reads at once lie in different banks. A barrier of a stage is `full` when the copies have landed and
- * `empty` when every multiplying warp has read it.
+ * A stage holds A[m, k], then B[n, k], rows of k bf16. Inside a row the 16-byte pieces are exchanged by the row's number, so
+ * that the eight rows that ldmatrix reads at once lie in different banks. A stage has two barriers: `full` completes when the
+ * copies have landed, `empty` when every multiplying warp has read it.
  */
 #ifndef MOK_PRODUCT_H
 #define MOK_PRODUCT_H
@@ -120,7 +120,7 @@ MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<
   if (!c->aborted) {
     const int lane = mok_lane(), column_tile = mok_warp_column_tile<P>(c);
     const unsigned stage = mok_shared_address((int)LAYOUT_PIPELINE_OFFSET + c->stage * MOK_STAGE_BYTES);
-    /* ldmatrix: lane l names row l % 8 of matrix l / 8. A: rows 0-7, 8-15 of the left half of k, then of the right; B: left, right. */
+    /* ldmatrix: lane l names row l % 8 of matrix l / 8. A: rows 0-7 and 8-15 left in k, then right in k; B: left, right. */
     const unsigned a = stage + (mok_warp_row<P>(c) + lane % 16) * tile::pitch;
     const unsigned b = stage + tile::b_offset + (column_tile * 8 + lane % 8) * tile::pitch;
     const unsigned exchange = lane & tile::exchanged;

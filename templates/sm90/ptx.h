@@ -79,7 +79,7 @@ MOK_FN unsigned long long mok_ptx_time() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
 }
-/* Special registers: laneid. Volatile: what follows from it is computed where it is used, not kept in registers across a product. */
+/* Special registers: laneid. Volatile: what follows from it is computed where it is used, not kept across a product. */
 MOK_FN int mok_ptx_lane() {
   unsigned lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));

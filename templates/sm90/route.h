@@ -1,5 +1,5 @@
-/* Routing: from expert ids to the table of row sources. Each rank sorts only its own routes; an expert's owner reads only the lists
- * meant for it. All functions are collective over the CTA. */
+/* Routing: from expert ids to the table of row sources. Each rank sorts only its own routes; an expert's owner reads only the
+ * lists meant for it. All functions are collective over the CTA. */
 #ifndef MOK_ROUTE_H
 #define MOK_ROUTE_H
 
@@ -115,7 +115,8 @@ MOK_FN void mok_publish_tokens(mok_cta *c) {
   for (int token = c->role_cta; token < c->tokens; token += c->role_ctas) {
     const char *from = (const char *)c->args->x + (mok_index)token * row_bytes;
     char *to = heap + (mok_index)token * row_bytes;
-    for (int at = mok_thread() * 16; at < row_bytes; at += PLAN_THREADS * 16) mok_ptx_store_16(to + at, mok_ptx_load_16(from + at));
+    for (int at = mok_thread() * 16; at < row_bytes; at += PLAN_THREADS * 16)
+      mok_ptx_store_16(to + at, mok_ptx_load_16(from + at));
   }
 #else
   (void)c;
@@ -160,7 +161,8 @@ MOK_FN void mok_place_experts(mok_cta *c) {
   }
   __syncthreads();
   for (int e = mok_warp(); e < experts; e += MOK_WARPS)
-    for (int block = base[e] / PLAN_ROW_PADDING + lane; block < base[e + 1] / PLAN_ROW_PADDING; block += 32) block_expert[block] = e;
+    for (int block = base[e] / PLAN_ROW_PADDING + lane; block < base[e + 1] / PLAN_ROW_PADDING; block += 32)
+      block_expert[block] = e;
 }
 
 MOK_FN void mok_place_rows(mok_cta *c) {

@@ -17,11 +17,10 @@ enum { MOK_FLAG_EPOCH = 0, MOK_FLAG_POISON = 1 };
 
 MOK_FN int mok_thread() { return (int)threadIdx.x; }
 MOK_FN int mok_lane() { return mok_ptx_lane(); }
-/* The same value in every lane, as lane 0 has it: ptxas then knows, and keeps it in a register of the warp, not of each thread. */
-MOK_FN int mok_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
-MOK_FN int mok_warp() { return mok_uniform((int)threadIdx.x / 32); }
+/* From lane 0: so ptxas knows that it is the same in all lanes. */
+MOK_FN int mok_warp() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0); }
 
-/* The threads of one worker instance meet; what each wrote before is visible to all after. True if `any` is true for one of them. */
+/* The threads of a worker instance meet; what each wrote before is visible to all after. True if `any` is true for one. */
 MOK_FN bool mok_meet(const mok_cta *c, bool any) {
   if (c->warps != 1) return mok_ptx_barrier_or(1 + c->first_warp, c->warps * 32, any);
   const bool result = __any_sync(0xffffffffu, any) != 0;

@@ -2,10 +2,10 @@
  *
  *   compile_case [--twice] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
  *
- * --twice: the same bytes come out again, with another folder for temporary files. Target host has no registers and no PTX to check.
+ * --twice: the same bytes come out again, with another folder for temporary files. Target host has no registers and no PTX.
  * FOLDER holds kernel.cu, mok_plan.h and mok_layout.h; templates are those built into mokgen. Each INSTRUCTION must occur in the
- * PTX; one with a leading '!' must not. Spills and stack frames fail inside mok_jit_compile. Exit code 77 if NVRTC is not installed, 1
- * if CI=true: there it must be. */
+ * PTX; one with a leading '!' must not. Spills and stack frames fail inside mok_jit_compile. Exit code 77 if the compiler is not
+ * installed, 1 if CI=true: there it must be. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,9 @@ static mok_status read_sources(mok_arena *arena, const char *folder, mok_sources
 
 static int check_resources(const mok_image *image, long max_registers) {
   int wrong = 0;
-  printf("%s: %lld registers, %lld bytes spilled, %lld bytes stack, %lld bytes static shared, %zu bytes of code\n", image->compiler,
-         (long long)image->registers, (long long)image->spill_bytes, (long long)image->stack_bytes, (long long)image->shared_bytes,
-         image->code.size);
+  printf("%s: %lld registers, %lld bytes spilled, %lld bytes stack, %lld bytes static shared, %zu bytes of code\n",
+         image->compiler, (long long)image->registers, (long long)image->spill_bytes, (long long)image->stack_bytes,
+         (long long)image->shared_bytes, image->code.size);
   if (image->registers <= 0 || image->registers > max_registers) {
     printf("FAIL: at most %ld registers are allowed\n", max_registers);
     wrong = 1;
@@ -63,8 +63,8 @@ static int check_instructions(const mok_image *image, char **instructions) {
 }
 
 /* Compiles again, with temporary files elsewhere. */
-static mok_status check_twice(mok_arena *arena, const mok_sources *sources, const mok_jit_options *options, const mok_image *first,
-                              int *wrong) {
+static mok_status check_twice(mok_arena *arena, const mok_sources *sources, const mok_jit_options *options,
+                              const mok_image *first, int *wrong) {
   const char *folder = NULL;
   mok_image second;
   MOK_TRY(mok_temp_folder_create(arena, NULL, &folder));

@@ -179,7 +179,8 @@ START_TEST(two_processes_race) {
     if (fork() != 0) continue;
     mok_image image;
     mok_status status = compile("kernel", true, &image);
-    _exit(!status && image.code.size == strlen("code of kernel") && memcmp(image.code.data, "code of kernel", image.code.size) == 0
+    _exit(!status && image.code.size == strlen("code of kernel") &&
+                  memcmp(image.code.data, "code of kernel", image.code.size) == 0
               ? 0
               : 1);
   }
@@ -398,7 +399,8 @@ START_TEST(nvrtc_places) {
   const mok_nvrtc_place *places = mok_nvrtc_places(arena, &count);
   ck_assert_ptr_null(places[0].folder); /* the loader's path */
   ck_assert_str_eq(places[1].folder, "/toolkit/lib64");
-  static const char *const later[] = {"/usr/local/cuda/lib64", "/opt/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "nvrtc/nvidia/cu13/lib"};
+  static const char *const later[] = {"/usr/local/cuda/lib64", "/opt/cuda/lib64", "/usr/lib/x86_64-linux-gnu",
+                                      "nvrtc/nvidia/cu13/lib"};
   size_t at = 2;
   for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
     while (at < count && !strstr(places[at].folder, later[i])) at++;

@@ -19,7 +19,8 @@ static const mok_plan *plan;
 static mok_blob blob(const char *name, const char *text) { return (mok_blob){.name = name, .data = text, .size = strlen(text)}; }
 
 static mok_status write_to(const char *path) {
-  const mok_sources sources = {blob("kernel.cu", "kernel text\n"), blob("mok_plan.h", "plan text\n"), blob("mok_layout.h", "layout text\n")};
+  const mok_sources sources = {blob("kernel.cu", "kernel text\n"), blob("mok_plan.h", "plan text\n"),
+                               blob("mok_layout.h", "layout text\n")};
   const mok_image image = {.code = blob("forward.cubin", "\177ELF code"), .registers = 168, .log = "", .compiler = "NVRTC 13.0"};
   return mok_package_write(arena, path, plan, mok_target_find("sm_90a"), &sources, &image);
 }
@@ -81,7 +82,8 @@ START_TEST(round_trip) {
   mok_package package;
   mok_assert_ok(read_back(&package));
   ck_assert_str_eq(package.target, "sm_90a");
-  static const char *const names[] = {"manifest.txt", "forward.cubin", "plan.json", "plan.txt", "kernel.cu", "mok_plan.h", "mok_layout.h"};
+  static const char *const names[] = {"manifest.txt", "forward.cubin", "plan.json",   "plan.txt",
+                                      "kernel.cu",    "mok_plan.h",    "mok_layout.h"};
   ck_assert_uint_eq(package.file_count, sizeof names / sizeof names[0]);
   for (size_t i = 0; i < package.file_count; i++) ck_assert_str_eq(package.files[i].name, names[i]);
   ck_assert_uint_eq(mok_package_file(&package, "kernel.cu")->size, strlen("kernel text\n"));
