@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,6 +92,18 @@ const mok_nvrtc_place *mok_nvrtc_places(mok_arena *arena, size_t *count) {
   return p.at;
 }
 
+/* NVRTC opens its builtins by name, and has no search path of its own: outside the loader's path it would not find them, or find
+ * those of another installation. Opened here first, from its own folder, they are the ones that the name means. */
+static void open_builtins(const mok_nvrtc *nvrtc) {
+  struct link_map *map = NULL;
+  int major = 0, minor = 0;
+  if (dlinfo(nvrtc->library, RTLD_DI_LINKMAP, &map) != 0 || !map || nvrtc->nvrtcVersion(&major, &minor) != 0) return;
+  const int folder = (int)(mok_path_base(map->l_name) - map->l_name);
+  char path[PATH_MAX];
+  const int size = snprintf(path, sizeof path, "%.*slibnvrtc-builtins.so.%d.%d", folder, map->l_name, major, minor);
+  if (folder > 0 && size < (int)sizeof path) (void)dlopen(path, RTLD_NOW | RTLD_LOCAL); /* absent: NVRTC says so */
+}
+
 bool mok_nvrtc_open(const char *path, mok_nvrtc *out, const char **why) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -112,6 +125,7 @@ bool mok_nvrtc_open(const char *path, mok_nvrtc *out, const char **why) {
     dlclose(library);
     return false;
   }
+  open_builtins(out);
   return true;
 }
 
