@@ -20,7 +20,7 @@ static mok_status resolve_auto(mok_session *session, const mok_model *model, con
   const mok_gpu *best = NULL; /* longest product name that starts the device's: "NVIDIA H20" also starts "NVIDIA H200" */
   for (size_t i = 0; i < mok_gpu_count; ++i) {
     const char *product = mok_gpus[i].product;
-    if (!product || strncmp(device.name, product, strlen(product)) != 0) continue;
+    if (!product || !product[0] || strncmp(device.name, product, strlen(product)) != 0) continue; /* "": no GPU */
     if (!best || strlen(product) > strlen(best->product)) best = &mok_gpus[i];
   }
   if (!best)
