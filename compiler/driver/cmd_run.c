@@ -4,6 +4,7 @@
 
 #include "../../runtime/base/file.h"
 #include "../../runtime/base/json.h"
+#include "../package/package.h"
 #include "commands.h"
 #include "driver_gpu.h"
 #include "host_kernel.h"
@@ -240,6 +241,8 @@ static mok_status run(mok_session *session, mok_work *work, mok_problem *problem
   run_request request;
   run_result result;
   mok_expected expected;
+  if (mok_file_exists(mok_path_join(session->arena, work->path, MOK_MANIFEST_NAME)))
+    return MOK_ERROR(MOK_ERR_NO_PLAN, "not in this version: running a package (%s); run its description", work->path);
   /* A wrong flag should not wait for a compiler: plan first, then the request, then the rest. */
   MOK_TRY(mok_stages_run(session, work, MOK_STAGE_PLAN));
   MOK_TRY(choose_target(session, work));

@@ -25,6 +25,9 @@ typedef struct mok_routing {
 /* "uniform", "zipf:S", "hot:E", "dup", "file:F"; checked against the model. */
 MOK_MUST_USE mok_status mok_routing_parse(const mok_model *model, const char *text, mok_routing *out);
 
+/* "N" for every rank, or "N0,N1,.." with one count for each; within the capacity. */
+MOK_MUST_USE mok_status mok_tokens_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t *tokens);
+
 typedef struct mok_rank_problem {
   int64_t tokens;
   uint16_t *x;    /* [tokens, hidden] bf16 */

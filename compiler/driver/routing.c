@@ -32,6 +32,25 @@ mok_status mok_routing_parse(const mok_model *model, const char *text, mok_routi
   return MOK_ERROR(MOK_ERR_USAGE, "--routing: '%s' is none of uniform, zipf:S, hot:E, dup, file:F", text);
 }
 
+mok_status mok_tokens_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t *tokens) {
+  int64_t count = 0;
+  for (const char *at = text;; ++count) {
+    const size_t length = strcspn(at, ",");
+    int64_t value = 0;
+    MOK_TRY(mok_parse_int(mok_arena_strndup(arena, at, length), 0, model->tokens_per_gpu, "--tokens", &value));
+    if (count < model->gpus) tokens[count] = value;
+    if (at[length] == '\0') break;
+    at += length + 1;
+  }
+  ++count;
+  if (count == 1)
+    for (int64_t r = 1; r < model->gpus; ++r) tokens[r] = tokens[0];
+  else if (count != model->gpus)
+    return MOK_ERROR(MOK_ERR_USAGE, "--tokens: %" PRId64 " counts for %" PRId64 " ranks; give one, or one for each", count,
+                     model->gpus);
+  return MOK_OK;
+}
+
 /* A sequence of draws of one rank. */
 typedef struct draws {
   uint64_t key, next;
