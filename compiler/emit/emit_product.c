@@ -3,7 +3,9 @@
 
 #include "emit_impl.h"
 
-const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_product *product, mok_ir_op_kind kind) {
+/* The first step of this kind on the product, and who runs it. */
+static const mok_ir_op *find_step(const mok_kernel_view *view, const mok_ir_product *product, mok_ir_op_kind kind,
+                                  const mok_ir_worker **worker) {
   for (size_t p = 0; p < view->phase_count; ++p)
     for (size_t i = 0; i < view->phases[p].item_count; ++i) {
       const mok_ir_role *role = view->phases[p].items[i].role;
@@ -11,10 +13,18 @@ const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_pro
         for (size_t t = 0; t < role->workers[k].task_count; ++t)
           for (size_t o = 0; o < role->workers[k].tasks[t].op_count; ++o) {
             const mok_ir_op *op = &role->workers[k].tasks[t].ops[o];
-            if (op->kind == kind && op->product == product) return &role->workers[k];
+            *worker = &role->workers[k];
+            if (op->kind == kind && op->product == product) return op;
           }
     }
+  *worker = NULL;
   return NULL;
+}
+
+const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_product *product, mok_ir_op_kind kind) {
+  const mok_ir_worker *worker;
+  find_step(view, product, kind, &worker);
+  return worker;
 }
 
 /* What an activation returns, by kind. */
@@ -73,17 +83,27 @@ static void put_constants(mok_emission *e, const mok_ir_product *p) {
   mok_w_line(w, "k_tiles = (k_extent + k - 1) / k,");
   mok_w_line(w, "gated = %d,", p->b_count == 2);
   mok_w_line(w, "a_stride = k_extent,");
-  mok_w_line(w, "out_stride = columns,");
+  if (p->out.name) mok_w_line(w, "out_stride = columns,");
   mok_w_line(w, "instances = %s,", multiplier->instances.text);
   mok_w_close(w, ";");
+}
+
+/* "ring_h", or "combine of each row's route" */
+static const char *result_text(mok_emission *e, const mok_ir_product *p) {
+  if (p->out.name) return p->out.name;
+  const mok_ir_worker *worker;
+  const mok_ir_op *store = find_step(e->view, p, MOK_IR_STORE_PUSHED, &worker);
+  if (store && store->write_count > 0) return mok_w_format(e->w, "%s of each row's route", store->writes[0].name);
+  mok_emit_fail(e, p->loc, "a product that nobody stores");
+  return "";
 }
 
 /* "ring_h = activate(ring_x gate^T, ring_x up^T)" */
 static const char *formula_text(mok_emission *e, const mok_ir_product *p) {
   const char *terms = mok_w_format(e->w, "%s %s^T", p->a.name, p->b[0]->name);
   if (p->b_count == 2) terms = mok_w_format(e->w, "%s, %s %s^T", terms, p->a.name, p->b[1]->name);
-  return p->activation == MOK_IR_NO_ACTIVATION ? mok_w_format(e->w, "%s = %s", p->out.name, terms)
-                                               : mok_w_format(e->w, "%s = activate(%s)", p->out.name, terms);
+  return p->activation == MOK_IR_NO_ACTIVATION ? mok_w_format(e->w, "%s = %s", result_text(e, p), terms)
+                                               : mok_w_format(e->w, "%s = activate(%s)", result_text(e, p), terms);
 }
 
 static void put_product(mok_emission *e, const mok_ir_product *p) {
@@ -108,9 +128,11 @@ static void put_product(mok_emission *e, const mok_ir_product *p) {
     mok_w_line(w, "return mok_expert_rows(&c->args->%s, t->expert);", mok_w_name(w, p->b[0]->name));
   }
   mok_w_close(w, "");
-  mok_w_open(w, "MOK_FN static mok_bf16 *out(const mok_cta *c, const mok_task *t)");
-  mok_w_line(w, "return %s;", block_text(e, &p->out, "mok_bf16 *", "out_stride"));
-  mok_w_close(w, "");
+  if (p->out.name) {
+    mok_w_open(w, "MOK_FN static mok_bf16 *out(const mok_cta *c, const mok_task *t)");
+    mok_w_line(w, "return %s;", block_text(e, &p->out, "mok_bf16 *", "out_stride"));
+    mok_w_close(w, "");
+  }
   mok_w_close(w, ";");
 }
 

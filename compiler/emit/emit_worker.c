@@ -56,7 +56,8 @@ static const put_step steps[MOK_IR_NUM_OP_KINDS] = {
     [MOK_IR_PLACE_EXPERTS] = put_once, [MOK_IR_PLACE_ROWS] = put_once,
     [MOK_IR_PULL] = put_move,          [MOK_IR_PUSH] = put_move,
     [MOK_IR_LOAD] = put_load,          [MOK_IR_MMA] = put_mma,
-    [MOK_IR_STORE] = put_store,        [MOK_IR_REDUCE] = put_token,
+    [MOK_IR_STORE] = put_store,        [MOK_IR_STORE_PUSHED] = put_store,
+    [MOK_IR_REDUCE] = put_token,
 };
 
 static void put_steps(mok_emission *e, const mok_ir_task *task) {

@@ -71,13 +71,13 @@ def Mok_CounterOp : Mok_Op<"counter", [Symbol]> {
 }
 
 def Mok_ProductOp : Mok_Op<"product", [Symbol]> {
-  let summary = "out = epilogue(a b^T) on row or token blocks";
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$a, Mok_Symbols:$b, FlatSymbolRefAttr:$result, StrAttr:$rows,
-                       StrAttr:$depth, StrAttr:$columns, OptionalAttr<StrAttr>:$epilogue, OptionalAttr<F64Attr>:$clamp,
-                       OptionalAttr<StrAttr>:$tile, OptionalAttr<I64Attr>:$m, OptionalAttr<I64Attr>:$n, OptionalAttr<I64Attr>:$k,
-                       OptionalAttr<I64Attr>:$stages, Mok_Cuda:$cuda);
+  let summary = "out = epilogue(a b^T) on row or token blocks; without out, a store_pushed says where rows go";
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$a, Mok_Symbols:$b, OptionalAttr<FlatSymbolRefAttr>:$result,
+                       StrAttr:$rows, StrAttr:$depth, StrAttr:$columns, OptionalAttr<StrAttr>:$epilogue,
+                       OptionalAttr<F64Attr>:$clamp, OptionalAttr<StrAttr>:$tile, OptionalAttr<I64Attr>:$m,
+                       OptionalAttr<I64Attr>:$n, OptionalAttr<I64Attr>:$k, OptionalAttr<I64Attr>:$stages, Mok_Cuda:$cuda);
   let assemblyFormat = [{
-    $sym_name `a` `(` $a `)` `b` `(` custom<Symbols>($b) `)` `out` `(` $result `)` `rows` `(` custom<Word>($rows) `)`
+    $sym_name `a` `(` $a `)` `b` `(` custom<Symbols>($b) `)` (`out` `(` $result^ `)`)? `rows` `(` custom<Word>($rows) `)`
     `depth` `(` custom<Word>($depth) `)` `columns` `(` custom<Word>($columns) `)` (`epilogue` `(` custom<Word>($epilogue)^ `)`)?
     (`clamp` `(` custom<Float>($clamp)^ `)`)?
     (`tile` `(` custom<Word>($tile)^ `)` `m` `(` custom<Number>($m) `)` `n` `(` custom<Number>($n) `)` 
@@ -240,6 +240,14 @@ class Mok_TileOp<string mnemonic> : Mok_Op<mnemonic> {
 def Mok_LoadOp : Mok_TileOp<"load"> { let summary = "all stages of both operands"; }
 def Mok_MmaOp : Mok_TileOp<"mma"> { let summary = "all stages into the accumulator"; }
 def Mok_StoreOp : Mok_TileOp<"store"> { let summary = "the accumulator through the epilogue into out"; }
+
+def Mok_StorePushedOp : Mok_Op<"store_pushed"> {
+  let summary = "the accumulator's rows to the ranks they came from, where writes is symmetric";
+  let arguments = (ins FlatSymbolRefAttr:$product, Mok_Symbols:$reads, Mok_Symbols:$writes, Mok_Cuda:$cuda);
+  let assemblyFormat = [{
+    $product `reads` `(` custom<Symbols>($reads) `)` `writes` `(` custom<Symbols>($writes) `)` (`cuda` $cuda^)? attr-dict
+  }];
+}
 
 //===--- protocol altitude ---===//
 

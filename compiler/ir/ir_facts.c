@@ -15,6 +15,7 @@ const mok_op_facts mok_op_table[MOK_IR_NUM_OP_KINDS] = {
     [MOK_IR_LOAD] = {"load", MOK_PROXY_BULK, MOK_PROXY_NONE, false, false, "mok_load_stage"},
     [MOK_IR_MMA] = {"mma", MOK_PROXY_NONE, MOK_PROXY_NONE, false, false, "mok_mma_stage"},
     [MOK_IR_STORE] = {"store", MOK_PROXY_NONE, MOK_PROXY_BULK, false, false, "mok_store"},
+    [MOK_IR_STORE_PUSHED] = {"store_pushed", MOK_PROXY_GENERIC, MOK_PROXY_GENERIC, false, true, "mok_store_pushed"},
     [MOK_IR_REDUCE] = {"reduce_token", MOK_PROXY_GENERIC, MOK_PROXY_GENERIC, false, false, "mok_reduce_token"},
 };
 

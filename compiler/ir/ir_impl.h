@@ -27,18 +27,9 @@ void mok_module_set_after(mok_module *module, const char *pass);
 MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const mok_plan *plan);
 void mok_module_set_plan(mok_module *module, const mok_plan *plan);
 
-/* How an op kind touches memory. */
-typedef enum mok_proxy { MOK_PROXY_NONE, MOK_PROXY_GENERIC, MOK_PROXY_BULK } mok_proxy;
-typedef struct mok_op_facts {
-  const char *name; /* "pull": the op is mok.pull */
-  mok_proxy reads, writes;
-  bool reads_peers, writes_peers; /* of its heap regions, other ranks' copies too */
-  const char *call;               /* primitive, "mok_pull_rows"; NULL: printed by other rules */
-} mok_op_facts;
 /* View of one kernel op of a module, for passes; never NULL. */
 const mok_kernel_view *mok_kernel_view_of(mok_arena *arena, MlirOperation kernel);
 
-extern const mok_op_facts mok_op_table[MOK_IR_NUM_OP_KINDS];
 bool mok_op_kind_of(MlirOperation op, mok_ir_op_kind *kind); /* false: no step of a task */
 
 #endif

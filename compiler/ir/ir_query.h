@@ -84,7 +84,7 @@ typedef struct mok_ir_product {
   mok_ir_place a;                  /* rows x k_extent */
   mok_ir_argument const *const *b; /* weights: gate and up, or one */
   size_t b_count;                  /* 2: gated, n is gate and up together */
-  mok_ir_place out;                /* rows x columns */
+  mok_ir_place out;                /* rows x columns; name NULL: each row is stored where it came from (store_pushed) */
   const char *k_extent;            /* description field: "hidden", "intermediate", "shared_intermediate" */
   const char *columns;             /* same, of out */
   mok_ir_base rows;                /* token_block for the shared expert */
@@ -115,9 +115,20 @@ typedef enum mok_ir_op_kind {
   MOK_IR_LOAD,
   MOK_IR_MMA,
   MOK_IR_STORE,
+  MOK_IR_STORE_PUSHED,
   MOK_IR_REDUCE,
   MOK_IR_NUM_OP_KINDS
 } mok_ir_op_kind;
+
+/* How an op kind touches memory. */
+typedef enum mok_proxy { MOK_PROXY_NONE, MOK_PROXY_GENERIC, MOK_PROXY_BULK } mok_proxy;
+typedef struct mok_op_facts {
+  const char *name; /* "pull": the op is mok.pull */
+  mok_proxy reads, writes;
+  bool reads_peers, writes_peers; /* of its heap regions, other ranks' copies too */
+  const char *call;               /* primitive, "mok_pull_rows"; NULL: printed by other rules */
+} mok_op_facts;
+extern const mok_op_facts mok_op_table[MOK_IR_NUM_OP_KINDS];
 
 /* One step of a task's body, in order. */
 typedef struct mok_ir_op {
@@ -131,7 +142,7 @@ typedef struct mok_ir_op {
   const char *target_text; /* CUDA: "H_READY_TARGET", or its factors when it is not the counter's target */
   bool lap;                /* wait: skip while row_block < lag, the first lap */
   const char *why;         /* wait: "ring_x slot: every up tile of the lap before has read it" */
-  /* load, mma, store */
+  /* load, mma, store, store_pushed */
   const mok_ir_product *product;
   /* the places this op touches; a load reads its product's a, a store writes its out */
   const mok_ir_place *reads, *writes;

@@ -225,6 +225,19 @@ static void check_results(checker *c) {
   }
 }
 
+/* A product says where its rows go, or its store does. */
+static void check_store(checker *c, bool to_out) {
+  const char *product = mok_op_text(c->arena, c->op, "product");
+  MlirOperation declared = mlirOperationIsNull(c->kernel) ? c->kernel : mok_kernel_symbol(c->kernel, product);
+  if (!mok_op_is(declared, "mok.product")) return; /* reported as a symbol */
+  const bool has_out = mok_op_text(c->arena, declared, "result") != NULL;
+  if (to_out && !has_out) complain(c, "product @%s has no out to store to", product);
+  if (!to_out && has_out) complain(c, "product @%s has an out, so its rows are not pushed", product);
+  const char *rows = mok_op_text(c->arena, declared, "rows");
+  if (!to_out && (strcmp(rows, "row_block") != 0 || mok_op_text(c->arena, declared, "epilogue") != NULL))
+    complain(c, "only rows of row blocks are pushed, as the product gives them");
+}
+
 static void check_op(checker *c, const char *name) {
   check_no_strangers(c);
   check_parent(c, name);
@@ -256,6 +269,8 @@ static void check_op(checker *c, const char *name) {
     const size_t count = mok_op_count(c->op, key);
     if (count < 1 || count > 2) complain(c, "attribute '%s': one or two weights, found %zu", key, count);
     if (count == 2 && !mok_op_text(c->arena, c->op, "epilogue")) complain(c, "two weights need an epilogue that joins them");
+  } else if (strcmp(name, "mok.store") == 0 || strcmp(name, "mok.store_pushed") == 0) {
+    check_store(c, strcmp(name, "mok.store") == 0);
   } else if (strcmp(name, "mok.barrier") == 0) {
     const char *scope = mok_op_text(c->arena, c->op, "scope");
     const bool named = mok_op_text(c->arena, c->op, "name") != NULL;

@@ -195,6 +195,7 @@ static void read_op(const reader *r, MlirOperation op, mok_ir_op_kind kind, mok_
     case MOK_IR_LOAD:
     case MOK_IR_MMA:
     case MOK_IR_STORE:
+    case MOK_IR_STORE_PUSHED:
       out->product = find_product(r, text(r, op, "product"));
       if (kind == MOK_IR_LOAD) {
         out->reads = &out->product->a;
@@ -202,6 +203,9 @@ static void read_op(const reader *r, MlirOperation op, mok_ir_op_kind kind, mok_
       } else if (kind == MOK_IR_STORE) {
         out->writes = &out->product->out;
         out->write_count = 1;
+      } else if (kind == MOK_IR_STORE_PUSHED) {
+        out->reads = read_places(r, op, "reads", &out->read_count);
+        out->writes = read_places(r, op, "writes", &out->write_count);
       }
       return;
     case MOK_IR_SORT_ROUTES:

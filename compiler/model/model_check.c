@@ -128,9 +128,8 @@ static void check_oddities(const mok_model *m, mok_diag *diag) {
   }
   if (m->clamp.present && m->clamp.value == 0) WARN(clamp, NULL, "model.clamp is 0: every expert's output is then 0");
   if (m->tokens_per_gpu == 0) WARN(tokens_per_gpu, NULL, "workload.tokens_per_gpu is 0: the kernel will have nothing to do");
-  if (m->comm_sms != MOK_AUTO && m->comm_sms > 0 && (m->comm == MOK_COMM_WARPS || m->comm == MOK_COMM_EPILOGUE)) {
-    WARN(comm_sms, "comm = \"sms\" gives SMs to communication", "schedule.comm_sms has no effect with comm = \"%s\"",
-         m->comm == MOK_COMM_WARPS ? "warps" : "epilogue");
+  if (m->comm_sms != MOK_AUTO && m->comm_sms > 0 && m->comm == MOK_COMM_WARPS) {
+    WARN(comm_sms, "comm = \"sms\" gives SMs to communication", "schedule.comm_sms has no effect with comm = \"warps\"");
   }
 }
 

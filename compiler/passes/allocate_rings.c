@@ -41,7 +41,8 @@ static MlirOperation declare(mok_pass_context *context, const mok_region *region
 
 static bool written_by_row_blocks(const mok_kernel_view *view, const char *name) {
   for (size_t p = 0; p < view->product_count; ++p)
-    if (strcmp(view->products[p].out.name, name) == 0) return view->products[p].rows == MOK_IR_ROW_BLOCK;
+    if (view->products[p].out.region && strcmp(view->products[p].out.name, name) == 0)
+      return view->products[p].rows == MOK_IR_ROW_BLOCK;
   for (size_t p = 0; p < view->phase_count; ++p)
     for (size_t i = 0; i < view->phases[p].item_count; ++i) {
       const mok_ir_role *role = view->phases[p].items[i].role;

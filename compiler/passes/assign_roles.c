@@ -4,6 +4,9 @@
  *   %up = grouped_matmul %rows with(...)    ->                   role compute { worker load { task up { load } }
  *   %slots = combine %y by %routes                                              worker mma { task up { mma store } } }
  *
+ * With comm = "epilogue" a product whose rows are combined pushes them itself: no out, no worker push, no task combine.
+ *   %y = grouped_matmul  %slots = combine %y   ->   worker mma { task down { mma  store_pushed writes(@combine) } }
+ *
  * Three phases: route (all CTAs), experts (roles side by side), reduce (all CTAs). The rank barriers between them carry
  * everything that crosses GPUs: routes and tokens out of the first, combined rows out of the second.
  */
@@ -18,6 +21,7 @@ typedef struct placed {
   MlirValue value;
   const char *symbol; /* region or @args.NAME */
   bool padded_rows;
+  bool pushed; /* a product's rows, which its epilogue has taken to where their mok.combine would */
 } placed;
 
 typedef struct assigner {
@@ -30,7 +34,7 @@ typedef struct assigner {
 
 static mok_status remember(assigner *a, MlirOperation op, const char *symbol, bool padded_rows) {
   if (a->value_count == MAX_VALUES) return mok_pass_fail(a->context, op, "more than %d values in a kernel", MAX_VALUES);
-  a->values[a->value_count++] = (placed){mlirOperationGetResult(op, 0), symbol, padded_rows};
+  a->values[a->value_count++] = (placed){mlirOperationGetResult(op, 0), symbol, padded_rows, false};
   return MOK_OK;
 }
 
@@ -176,21 +180,24 @@ static mok_status assign_route(assigner *a, MlirOperation op) {
 
 static mok_status open_experts(assigner *a, MlirOperation source) {
   const mok_plan *plan = a->context->plan;
-  if (plan->comm != MOK_COMM_SMS)
-    return mok_pass_fail(a->context, source, "row movement by other than communication SMs is not in this version");
+  const bool pushers = plan->comm == MOK_COMM_SMS; /* else the down product's epilogue pushes */
+  if (!pushers && plan->comm != MOK_COMM_EPILOGUE)
+    return mok_pass_fail(a->context, source, "row movement by spare warps of compute CTAs is not in this version");
   if (plan->sms_comm < 1 || plan->sms_compute < 1) return mok_pass_fail(a->context, source, "each role needs a CTA");
   const int64_t consumers = plan->threads / WARPGROUP_THREADS - 1; /* the first warpgroup loads */
   if (plan->threads % WARPGROUP_THREADS != 0 || consumers < 1)
     return mok_pass_fail(a->context, source, "%lld threads leave no warpgroup for the products", (long long)plan->threads);
-  if (plan->pull_warps < 1 || plan->push_warps < 1 || plan->pull_warps + plan->push_warps > plan->threads / WARP_THREADS)
+  if (plan->pull_warps < 1 || (pushers ? plan->push_warps < 1 : plan->push_warps != 0) ||
+      plan->pull_warps + plan->push_warps > plan->threads / WARP_THREADS)
     return mok_pass_fail(a->context, source, "%lld pulling and %lld pushing warps do not fit %lld threads",
                          (long long)plan->pull_warps, (long long)plan->push_warps, (long long)plan->threads);
   mok_pass_extent(a->context, "mma_instances", consumers, "threads / 128 - 1");
   a->experts = make_phase(a, source, "experts");
   MlirBlock comm = make_role(a, source, a->experts, "comm", "sms_comm");
   a->pull = make_worker(a, source, comm, "pull", (count){NULL, 0}, (count){NULL, 1}, (count){"pull_warps", 0}, "instance");
-  a->push =
-      make_worker(a, source, comm, "push", (count){"pull_warps", 0}, (count){NULL, 1}, (count){"push_warps", 0}, "instance");
+  if (pushers)
+    a->push =
+        make_worker(a, source, comm, "push", (count){"pull_warps", 0}, (count){NULL, 1}, (count){"push_warps", 0}, "instance");
   MlirBlock compute = make_role(a, source, a->experts, "compute", "sms_compute");
   a->load = make_worker(a, source, compute, "load", (count){NULL, 0}, (count){NULL, 1}, (count){NULL, 1}, "cta");
   a->mma = make_worker(a, source, compute, "mma", (count){NULL, WARPGROUP_THREADS / WARP_THREADS},
@@ -212,9 +219,37 @@ static mok_status assign_combine(assigner *a, MlirOperation op) {
   const placed *rows = NULL, *routes = NULL;
   MOK_TRY(operand(a, op, 0, &rows));
   MOK_TRY(operand(a, op, 1, &routes));
+  if (rows->pushed) return remember(a, op, rows->symbol, false);
+  if (mlirBlockIsNull(a->push))
+    return mok_pass_fail(a->context, op, "with comm = \"epilogue\" only a product's rows that go nowhere else are combined");
   declare_rows(a, op, "combine");
   make_move(a, op, make_task(a, op, a->push, "combine"), "mok.push", LIST(routes->symbol, rows->symbol), LIST("combine"));
   return remember(a, op, "combine", false);
+}
+
+/* The mok.combine whose work the product's own epilogue does; null: the product has an out. */
+static MlirOperation combine_in_epilogue(const assigner *a, MlirOperation op) {
+  if (a->context->plan->comm != MOK_COMM_EPILOGUE || !mlirAttributeIsNull(mok_op_get(op, "epilogue")))
+    return (MlirOperation){NULL};
+  MlirOpOperand use = mlirValueGetFirstUse(mlirOperationGetResult(op, 0));
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use))) return (MlirOperation){NULL};
+  MlirOperation user = mlirOpOperandGetOwner(use);
+  return mok_op_is(user, "mok.combine") && mlirOpOperandGetOperandNumber(use) == 0 ? user : (MlirOperation){NULL};
+}
+
+static mok_status make_store(assigner *a, MlirOperation op, MlirBlock task, const char *product, MlirOperation combine) {
+  if (mlirOperationIsNull(combine)) {
+    make_step(a, op, task, "mok.store", product);
+    return MOK_OK;
+  }
+  const placed *routes = NULL;
+  MOK_TRY(operand(a, combine, 1, &routes));
+  mok_draft draft = draft_at(a, op, "mok.store_pushed");
+  mok_draft_symbol(&draft, "product", product);
+  mok_draft_symbols(&draft, "reads", LIST(routes->symbol), 1);
+  mok_draft_symbols(&draft, "writes", LIST("combine"), 1);
+  mok_draft_append(&draft, task);
+  return MOK_OK;
 }
 
 static mok_status assign_product(assigner *a, MlirOperation op) {
@@ -226,14 +261,16 @@ static mok_status assign_product(assigner *a, MlirOperation op) {
   const size_t weights = mok_op_count(op, "weights");
   const char *name = mok_op_at(arena, op, "weights", weights - 1) + strlen("args.");
   const bool hidden = mok_op_text(arena, op, "epilogue") != NULL; /* between the products */
-  const char *out = mok_arena_printf(arena, "%s_%s", padded ? "ring" : "shared", hidden ? "h" : "y");
+  MlirOperation combine = combine_in_epilogue(a, op);
+  const bool pushed = !mlirOperationIsNull(combine);
+  const char *out = pushed ? "combine" : mok_arena_printf(arena, "%s_%s", padded ? "ring" : "shared", hidden ? "h" : "y");
   declare_rows(a, op, out);
 
   mok_draft product = draft_at(a, op, "mok.product");
   mok_draft_text(&product, "sym_name", name);
   mok_draft_symbol(&product, "a", rows_symbol);
   mok_draft_set(&product, "b", mok_op_get(op, "weights"));
-  mok_draft_symbol(&product, "result", out);
+  mok_draft_symbol(&product, "result", pushed ? NULL : out);
   mok_draft_text(&product, "rows", padded ? "row_block" : "token_block");
   mok_draft_set(&product, "depth", mok_op_get(op, "depth"));
   mok_draft_set(&product, "columns", mok_op_get(op, "columns"));
@@ -244,8 +281,10 @@ static mok_status assign_product(assigner *a, MlirOperation op) {
   make_step(a, op, make_task(a, op, a->load, name), "mok.load", name);
   MlirBlock mma = make_task(a, op, a->mma, name);
   make_step(a, op, mma, "mok.mma", name);
-  make_step(a, op, mma, "mok.store", name);
-  return remember(a, op, out, padded);
+  MOK_TRY(make_store(a, op, mma, name, combine));
+  MOK_TRY(remember(a, op, out, padded));
+  a->values[a->value_count - 1].pushed = pushed;
+  return MOK_OK;
 }
 
 /* ---- phase reduce ---- */

@@ -253,7 +253,7 @@ static size_t count_partners(const checker *c, const mok_step *step, mok_ir_op_k
 }
 
 static void check_product_step(checker *c, const mok_step *step) {
-  static const mok_ir_op_kind kinds[] = {MOK_IR_LOAD, MOK_IR_MMA, MOK_IR_STORE};
+  const mok_ir_op_kind kinds[] = {MOK_IR_LOAD, MOK_IR_MMA, step->op->product->out.name ? MOK_IR_STORE : MOK_IR_STORE_PUSHED};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
     const size_t count = count_partners(c, step, kinds[i]);
     if (count != 1)
@@ -262,7 +262,7 @@ static void check_product_step(checker *c, const mok_step *step) {
   }
   if (!step->worker->shares_cta)
     find(c, step->op->loc, "%s works on a product, whose stages all of its CTA share, by itself", where(c, step));
-  if (step->op->kind != MOK_IR_STORE) return;
+  if (step->op->kind != kinds[2]) return;
   for (size_t i = 0; i < step->position; ++i)
     if (step->task->ops[i].kind == MOK_IR_MMA && step->task->ops[i].product == step->op->product) return;
   find(c, step->op->loc, "%s stores product @%s ahead of its mma", where(c, step), step->op->product->name);

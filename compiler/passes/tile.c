@@ -59,7 +59,8 @@ static mok_status tile_task(mok_pass_context *context, MlirOperation task) {
   switch (kind) {
     case MOK_IR_LOAD:
     case MOK_IR_MMA:
-    case MOK_IR_STORE: {
+    case MOK_IR_STORE:
+    case MOK_IR_STORE_PUSHED: {
       const char *product = mok_op_text(context->arena, first, "product");
       const char *rows = mok_op_text(context->arena, mok_kernel_symbol(context->kernel, product), "rows");
       set_space(context, task, "column", rows, mok_arena_printf(context->arena, "%s_columns", product));

@@ -8,7 +8,6 @@ enum {
   MOK_WIRE_ELEMENT_BYTES = 2, /* rows travel as bf16 */
   MOK_MAX_STAGES = 8,         /* the search's limit; a fixed `stages` may be larger */
   MOK_SLOT_LIMIT = 4096,      /* bytes of one copy: pieces of this size fill the link with the fewest SMs */
-  MOK_MAX_COMM_WARPS = 8,     /* of one direction in one CTA */
   MOK_MAX_WARP_SLOTS = 4,
   MOK_STAGING_COLUMNS = 128,
   MOK_SHARED_ALIGN = 1024, /* of a 128-byte-swizzled operand */

@@ -71,7 +71,8 @@ static void add_heap(map *to, const mok_model *m) {
 static void add_local(map *to, const mok_model *m, const mok_choice *c, int64_t capacity_rows) {
   const int64_t experts = mok_local_experts_max(m), blocks = capacity_rows / c->m, ring = c->ring_blocks * c->m;
   const bool shared = m->shared_experts > 0;
-  const int64_t words = 4 * blocks + (shared ? mok_ceil_div(m->tokens_per_gpu, c->m) : 0);
+  const int64_t per_block = c->comm == MOK_COMM_EPILOGUE ? 3 : 4; /* with y in a ring, its reader counts, too */
+  const int64_t words = per_block * blocks + (shared ? mok_ceil_div(m->tokens_per_gpu, c->m) : 0);
   add(to, MOK_SPACE_LOCAL, "control", "u32", 8, 32, "epoch, ticket, exits, grid barrier, abort, error record, spare");
   add(to, MOK_SPACE_LOCAL, "counters", "u32", 2, words, "two sets by epoch parity");
   add(to, MOK_SPACE_LOCAL, "expert_base", "i32", experts + 1, 1, "first padded row of each local expert");

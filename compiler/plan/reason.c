@@ -53,9 +53,10 @@ static void reasons_of_sms(mok_arena *arena, mok_plan *p, const mok_load *l, con
   if (c->comm == MOK_COMM_WARPS) WHY(sms_comm, "none: comm = \"warps\" moves rows in the compute CTAs");
   else if (m->comm_sms != MOK_AUTO) WHY(sms_comm, "fixed by schedule.comm_sms");
   else
-    WHY(sms_comm, "need %s GB/s of rows each way; these take %s us of the products' %s, margin included",
+    WHY(sms_comm, "need %s GB/s of rows %s; these take %s us of the products' %s, margin included",
         mok_short_text(arena, cost->products_us > 0 ? rows_bytes / cost->products_us / 1e3 : 0.0),
-        mok_short_text(arena, cost->comm_us), mok_short_text(arena, cost->products_us));
+        c->comm == MOK_COMM_EPILOGUE ? "in" : "each way", mok_short_text(arena, cost->comm_us),
+        mok_short_text(arena, cost->products_us));
   WHY(sms_compute, "all others%s", c->cluster == 2 ? ", in pairs" : "");
   if (p->sms_reserved > m->reserved_sms) WHY(sms_reserved, "schedule.reserved_sms, and what no pair could use");
   else WHY(sms_reserved, "schedule.reserved_sms");
@@ -125,7 +126,9 @@ static void reasons_of_rows(mok_arena *arena, mok_plan *p, const mok_load *l, co
   else if (ring < MOK_RING_MINIBATCHES)
     WHY(ring_rows, "%" D " minibatch%s hold%s all rows there can be: never a second lap", ring, ring == 1 ? "" : "es",
         ring == 1 ? "s" : "");
-  else WHY(ring_rows, "%" D " minibatches; 2 would stall dispatch behind combine", ring);
+  else
+    WHY(ring_rows, "%" D " minibatches; 2 would stall dispatch behind %s", ring,
+        c->comm == MOK_COMM_EPILOGUE ? "the down product" : "combine");
   WHY(ring_slots, "one row block of %" D " rows each; worst case %" D " lap%s", c->m, laps, laps == 1 ? "" : "s");
   WHY(ring_bytes, "%" D " rows of x, h%s", p->ring_rows, c->comm == MOK_COMM_EPILOGUE ? "" : " and y");
   WHY(capacity_rows, "every route of %" D " rank%s on one, %" D " x %" D " x %" D ", and padding: never a dropped route",
@@ -171,14 +174,15 @@ static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, co
   } else {
     mok_buf text = mok_buf_make(arena);
     const double mine = other->forward_us[c->comm];
-    bool better = false;
+    bool better[3] = {false};
     mok_buf_printf(&text, "predicted %s us", mok_short_text(arena, mine));
     for (int i = 0; i < 3; ++i) {
       if (i == c->comm || other->forward_us[i] <= 0) continue;
       mok_buf_printf(&text, ", \"%s\" %s", words[i], mok_short_text(arena, other->forward_us[i]));
-      better |= other->forward_us[i] < 0.98 * mine;
+      better[i] = other->forward_us[i] < 0.98 * mine;
     }
-    if (better) mok_buf_puts(&text, "; this version builds \"sms\" only");
+    if (better[MOK_COMM_WARPS]) mok_buf_puts(&text, "; \"warps\" is not in this version");
+    if (better[MOK_COMM_EPILOGUE]) mok_buf_puts(&text, "; \"epilogue\" is unmeasured, so only on request");
     p->why[MOK_PLAN_comm] = text.data;
   }
   CHOSEN(readiness, readiness, "a tile waits for its own row block, not for its minibatch");
@@ -197,7 +201,7 @@ static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, co
   const int64_t tasks = p->minibatch_rows / p->dispatch_rows;
   WHY(dispatch_rows, "%" D " tasks a minibatch for %" D " pulling warps", tasks,
       (c->comm == MOK_COMM_WARPS ? c->compute_sms : c->comm_sms) * c->pull_warps);
-  static const char *const pulls[] = {"half of a CTA's warps", "idle warps of the loading warpgroup", "a CTA's warps"};
+  static const char *const pulls[] = {"half of a CTA's warps", "idle warps of the loading warpgroup", "all warps of a CTA"};
   static const char *const pushes[] = {"the other half", "idle warps of the loading warpgroup",
                                        "none: the epilogue stores to peers"};
   WHY(pull_warps, "%s: several issuers fill the link with the fewest SMs", pulls[c->comm]);

@@ -40,11 +40,11 @@ void mok_roles_of(mok_choice *c, const mok_load *l, const mok_gpu *gpu) {
       c->push_warps = 1;
       break;
     case MOK_COMM_EPILOGUE:
-      c->pull_warps = mok_min64(warps, MOK_MAX_COMM_WARPS);
+      c->pull_warps = warps;
       c->push_warps = 0;
       break;
     default:
-      c->pull_warps = c->push_warps = mok_min64(warps / 2, MOK_MAX_COMM_WARPS);
+      c->pull_warps = c->push_warps = warps / 2;
   }
   const int64_t pieces = mok_ceil_div(l->row_bytes, MOK_SLOT_LIMIT);
   c->slot_bytes = mok_round_up(mok_ceil_div(l->row_bytes, pieces), 16);

@@ -159,7 +159,7 @@ static void check_shapes(verifier *v) {
   shape(v, "route_list", routes, 1, 4);
   shape(v, "combine", routes, m->hidden, 2);
   shape(v, "control", 8, 32, 4);
-  shape(v, "counters", 2, 4 * blocks + token_blocks, 4);
+  shape(v, "counters", 2, (3 + y) * blocks + token_blocks, 4);
   shape(v, "expert_base", experts + 1, 1, 4);
   shape(v, "expert_rows", experts, 1, 4);
   shape(v, "block_expert", blocks, 1, 4);

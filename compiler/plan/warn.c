@@ -57,7 +57,8 @@ void mok_warnings(mok_arena *arena, mok_plan *p, const mok_load *l, const mok_co
            100.0 * (1.0 - cost->products_us / cost->forward_us));
   }
   if (p->ring_rows < 2 * p->minibatch_rows && p->capacity_rows > p->ring_rows)
-    WARN("the ring holds one minibatch: dispatch of the next one waits for combine of this one");
+    WARN("the ring holds one minibatch: dispatch of the next one waits for %s of this one",
+         p->comm == MOK_COMM_EPILOGUE ? "the products" : "combine");
   if (m->wire_dedup == MOK_AUTO && other->dedup_us[1] > 0 && other->dedup_us[1] < 0.95 * other->dedup_us[0])
     WARN("one copy per (token, rank) on the wire is predicted %.0f %% faster; not in this version",
          100.0 * (other->dedup_us[0] / other->dedup_us[1] - 1.0));

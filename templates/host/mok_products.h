@@ -179,4 +179,19 @@ MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P
   mok_preempt();
 }
 
+template <class P>
+MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
+  static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a pushed row is a row of region combine");
+  const mok_route *source = mok_block_source(c, t);
+  const mok_range rows = mok_my_rows<P>(c, t);
+  const int first = t->column * P::n, columns = mok_min(P::n, P::columns - first);
+  for (int i = rows.first; i < rows.end; ++i) {
+    mok_bf16 *slots = (mok_bf16 *)mok_heap(c, source[i].rank, LAYOUT_COMBINE_OFFSET);
+    mok_bf16 *out = slots + (mok_index)source[i].route * PLAN_HIDDEN + first;
+    const float *sum = acc.sum + (i - rows.first) * P::n;
+    for (int j = 0; j < columns; ++j) out[j] = mok_to_bf16(sum[j]);
+    mok_preempt();
+  }
+}
+
 #endif

@@ -17,6 +17,7 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t) {
   }
 }
 
+#ifdef LAYOUT_RING_Y_OFFSET
 MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t) {
   const mok_route *source = mok_block_source(c, t);
   const mok_bf16 *ring = mok_local_bf16(c, LAYOUT_RING_Y_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * PLAN_HIDDEN;
@@ -27,6 +28,7 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t) {
     mok_preempt();
   }
 }
+#endif
 
 MOK_FN void mok_reduce_token(mok_cta *c, int token) {
   const mok_bf16 *slots = (const mok_bf16 *)mok_heap(c, c->args->rank, LAYOUT_COMBINE_OFFSET);

@@ -35,6 +35,7 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t) {
   }
 }
 
+#ifdef LAYOUT_RING_Y_OFFSET
 MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t) {
   if (c->aborted) return;
   const int first = t->column * PLAN_DISPATCH_ROWS, last = mok_min(first + PLAN_DISPATCH_ROWS, t->rows);
@@ -44,5 +45,6 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t) {
     mok_copy_row(combine + (mok_index)source.route * MOK_ROW_BYTES, mok_ring_row(c, t, LAYOUT_RING_Y_OFFSET, row));
   }
 }
+#endif
 
 #endif

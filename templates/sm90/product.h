@@ -149,10 +149,10 @@ MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<
   mok_next_stage(c);
 }
 
-/* Writes value(r, j, i) of every real row and column of this warp. In an m16n8 tile a lane holds two neighbouring columns of row
- * lane / 4 (i = 0, 1) and of the row 8 below (i = 2, 3). */
-template <class P, class function>
-MOK_FN void mok_store_values(const mok_cta *c, const mok_task *t, function value) {
+/* Writes value(r, j, i) of every real row and column of this warp to row_at(row), a whole row of the result. In an m16n8 tile a
+ * lane holds two neighbouring columns of row lane / 4 (i = 0, 1) and of the row 8 below (i = 2, 3). */
+template <class P, class place, class function>
+MOK_FN void mok_store_values(const mok_cta *c, const mok_task *t, place row_at, function value) {
   using tile = mok_tile<P>;
   if (c->aborted) return;
   const int lane = mok_lane(), column_tile = mok_warp_column_tile<P>(c);
@@ -163,7 +163,7 @@ MOK_FN void mok_store_values(const mok_cta *c, const mok_task *t, function value
     for (int below = 0; below < 2; ++below) {
       const int row = mok_warp_row<P>(c) + r * 64 + lane / 4 + below * 8;
       if (row >= t->rows) continue;
-      mok_bf16 *out = P::out(c, t) + (mok_index)row * P::out_stride + first;
+      mok_bf16 *out = row_at(row) + first;
 #pragma unroll
       for (int j = 0; j < tile::column_tiles; ++j) {
         if (!tile::even && column_tile + j >= tile::half_columns / 8) continue;
@@ -176,14 +176,32 @@ MOK_FN void mok_store_values(const mok_cta *c, const mok_task *t, function value
 
 template <class P>
 MOK_FN void mok_store(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
-  mok_store_values<P>(c, t, [&](int r, int j, int i) { return acc.v[r][0][j][i]; });
+  mok_store_values<P>(
+      c, t, [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride; },
+      [&](int r, int j, int i) { return acc.v[r][0][j][i]; });
 }
 
 template <class P>
 MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
-  mok_store_values<P>(c, t, [&](int r, int j, int i) {
-    return P::gated ? activate(acc.v[r][0][j][i], acc.v[r][mok_tile<P>::halves - 1][j][i]) : activate(0.0f, acc.v[r][0][j][i]);
-  });
+  mok_store_values<P>(
+      c, t, [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride; },
+      [&](int r, int j, int i) {
+        return P::gated ? activate(acc.v[r][0][j][i], acc.v[r][mok_tile<P>::halves - 1][j][i])
+                        : activate(0.0f, acc.v[r][0][j][i]);
+      });
+}
+
+/* Stores to peers: each thread fences its own at the rank barrier that follows. */
+template <class P>
+MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
+  static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a pushed row is a row of region combine");
+  mok_store_values<P>(
+      c, t,
+      [&](int row) {
+        const mok_route source = mok_row_source(c, t, row);
+        return (mok_bf16 *)mok_heap(c, source.rank, LAYOUT_COMBINE_OFFSET) + (mok_index)source.route * PLAN_HIDDEN;
+      },
+      [&](int r, int j, int i) { return acc.v[r][0][j][i]; });
 }
 
 #endif

@@ -1,5 +1,8 @@
 // RUN: mok-opt %s --passes=assign-roles --round-trip | FileCheck %s
 // RUN: mok-opt %s --passes=assign-roles --set gpus=1 | FileCheck %s --check-prefix=ALONE
+// RUN: mok-opt %s --passes=assign-roles --set comm=epilogue --round-trip | FileCheck %s --check-prefix=EPILOGUE
+// RUN: sed 's/mok.combine %y by/mok.combine %d by/' %s | expect 1 mok-opt - --passes=assign-roles --set comm=epilogue 2>&1 | FileCheck %s --check-prefix=NOPUSH
+// RUN: expect 1 mok-opt %s --passes=assign-roles --set comm=warps 2>&1 | FileCheck %s --check-prefix=WARPS
 // RUN: sed '/mok.route/d; s/%r\b/%ids/' %s | expect 1 mok-opt - --passes=assign-roles 2>&1 | FileCheck %s --check-prefix=NOROUTE
 
 module attributes {mok.after = "fuse-epilogues"} {
@@ -67,3 +70,24 @@ module attributes {mok.after = "fuse-epilogues"} {
 // ALONE: mok.pull reads(@row_source, @args.x) writes(@ring_x)
 
 // NOROUTE: error: the kernel has no mok.route
+
+// comm = "epilogue": the product whose rows are combined pushes them itself. It has no out, nobody else pushes, y has no region.
+// EPILOGUE-NOT: mok.region @ring_y
+// EPILOGUE: mok.product @up a(@ring_x) b(@args.up) out(@ring_h) rows(row_block)
+// EPILOGUE: mok.product @down a(@ring_h) b(@args.down) rows(row_block) depth(intermediate) columns(hidden)
+// EPILOGUE: mok.role @comm ctas(sms_comm)
+// EPILOGUE-NEXT: mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance)
+// EPILOGUE-NEXT:   mok.task @dispatch
+// EPILOGUE-NOT: mok.worker @push
+// EPILOGUE-NOT: mok.task @combine
+// EPILOGUE: mok.role @compute ctas(sms_compute)
+// EPILOGUE: mok.worker @mma
+// EPILOGUE:   mok.store @up
+// EPILOGUE:   mok.task @down
+// EPILOGUE-NEXT: mok.mma @down
+// EPILOGUE-NEXT: mok.store_pushed @down reads(@row_source) writes(@combine)
+// EPILOGUE: mok.barrier rank as combined
+// EPILOGUE: mok.reduce_token reads(@combine, @args.topk_weights) writes(@args.out)
+
+// NOPUSH: error: with comm = "epilogue" only a product's rows that go nowhere else are combined
+// WARPS: error: row movement by spare warps of compute CTAs is not in this version

@@ -1,6 +1,8 @@
 // The protocol that insert-sync makes is right, in one rank and many, with and without a shared expert.
 // RUN: mok-opt --build --set shared_experts=1 --until=insert-sync | mok-opt - --passes=check-protocol | FileCheck %s --check-prefix=FINE
 // RUN: mok-opt --build --set gpus=1 --set shared_experts=2 --until=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set comm=epilogue --set shared_experts=1 --until=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set comm=epilogue --set gpus=1 --until=check-protocol | FileCheck %s --check-prefix=FINE
 // FINE: mok.after = "check-protocol"
 
 // A lost wait.
@@ -38,6 +40,17 @@
 // RANKS: error: protocol: comm.pull, task dispatch reads @x across ranks after all.publish, task publish wrote it, with no rank barrier between
 // RUN: mok-opt --build --until=insert-sync | sed '/mok.barrier rank as combined/d' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=NOBAR
 // NOBAR: error: protocol: all.tokens, task reduce reads @combine across ranks while comm.push, task combine writes it: only a rank barrier orders them
+
+// The same where the epilogue of the down product pushes.
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | sed '/mok.wait @h_done/d' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=HSLOT
+// HSLOT: error: protocol: compute.mma, task up writes a slot of @ring_h, but no wait makes sure that compute.load, task down of the lap before has read it
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | sed '/mok.barrier rank as combined/d' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=PUSHED
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | sed 's/mok.barrier rank as combined/mok.barrier grid/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=PUSHED
+// PUSHED: error: protocol: all.tokens, task reduce reads @combine across ranks {{while|after}} compute.mma, task down {{writes|wrote}} it
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | sed '/mok.store_pushed/d' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=UNPUSHED
+// UNPUSHED: error: protocol: task down has 0 steps store_pushed of product @down, not one
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | sed -E '/mok.mma @down/{h;d};/mok.store_pushed/{G}' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=AHEAD
+// AHEAD: error: protocol: compute.mma, task down stores product @down ahead of its mma
 
 // --no-check: the same findings are warnings.
 // RUN: mok-opt --build --until=insert-sync | sed '/mok.wait @x_ready/d' | expect 0 mok-opt - --passes=check-protocol --no-check 2>&1 | FileCheck %s --check-prefix=WARN

@@ -1,5 +1,6 @@
 // Waits and signals follow from who touches which region; no task, region or worker here has a name of the real kernel.
 // RUN: mok-opt %s --passes=insert-sync --round-trip | FileCheck %s
+// RUN: mok-opt --build --set comm=epilogue --until=insert-sync | FileCheck %s --check-prefix=EPILOGUE
 
 module attributes {mok.after = "allocate-rings"} {
   mok.kernel @forward {
@@ -81,3 +82,21 @@ module attributes {mok.after = "allocate-rings"} {
     }
   }
 }
+
+// Rows that are pushed from the down product's epilogue: nobody reads y, so nothing waits for it. The slot of h still waits for the
+// down tasks, whose counter is then named for what they have done with h. Combined rows cross ranks: the rank barrier is enough.
+// EPILOGUE: mok.counter @x_ready per(row_block)
+// EPILOGUE-NEXT: mok.counter @h_ready per(row_block)
+// EPILOGUE-NEXT: mok.counter @h_done per(row_block) {{.*}} target(down_columns * mma_instances)
+// EPILOGUE-NOT: mok.counter
+// EPILOGUE: per_minibatch(dispatch, up, down)
+// EPILOGUE: mok.worker @mma
+// EPILOGUE: mok.task @up
+// EPILOGUE-NEXT: mok.mma @up
+// EPILOGUE-NEXT: mok.wait @h_done[row_block - ring_slots] >= down_columns * mma_instances edge(read_to_write) lap
+// EPILOGUE-NEXT: mok.store @up
+// EPILOGUE: mok.task @down
+// EPILOGUE-NEXT: mok.mma @down
+// EPILOGUE-NEXT: mok.store_pushed @down reads(@row_source) writes(@combine)
+// EPILOGUE-NEXT: mok.signal @h_done[row_block] edge(read_to_write)
+// EPILOGUE-NEXT: }

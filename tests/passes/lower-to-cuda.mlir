@@ -2,6 +2,8 @@
 // RUN: mok-opt --build --until=check-protocol | sed '/mok.wait @x_ready/s/>= row_pieces/>= row_pieces * row_pieces/' | mok-opt - --passes=check-protocol,lower-to-cuda --no-check 2>/dev/null | FileCheck %s --check-prefix=OTHER
 // RUN: mok-opt --build --all | sed 's/function = "comm_pull"/function = "abort(); comm_pull"/; s/mok.barrier grid/mok.barrier grid cuda {constant = "X"}/' | mok-opt - --all | FileCheck %s --check-prefix=AGAIN
 
+// RUN: mok-opt --build --set comm=epilogue --all | FileCheck %s --check-prefix=PUSHED
+
 // CHECK: module attributes {mok.after = "lower-to-cuda"
 // CHECK: mok.kernel @forward cuda {function = "mok_forward"}
 // CHECK: mok.extent @up_columns = {{[0-9]+}} from({{.*}}) cuda {constant = "UP_COLUMNS"}
@@ -21,6 +23,9 @@
 // The activation of one operand is applied, too; the second product stores plainly.
 // CHECK: mok.store @up cuda {call = "mok_store_activated"}
 // CHECK: mok.store @down cuda {call = "mok_store"}
+
+// PUSHED: mok.worker @pull {{.*}} cuda {first_warp = "0", function = "comm_pull", instances = "PLAN_PULL_WARPS", warps = "1"}
+// PUSHED: mok.store_pushed @down reads(@row_source) writes(@combine) cuda {call = "mok_store_pushed"}
 
 // A wait that --no-check let through with another target is spelled with that target.
 // OTHER: mok.wait @x_ready{{.*}} target = "ROW_PIECES * ROW_PIECES"

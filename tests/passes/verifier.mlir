@@ -23,6 +23,12 @@
 // SPACE: error: 'mok.task' op attribute 'space': no tile space (piece)
 // RUN: mok-opt --build --all | sed '/mok.wait @x_ready/s/target = "X/goal = "X/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=CUDA
 // CUDA: error: 'mok.wait' op attribute 'cuda': unknown key 'goal'
+// RUN: mok-opt --build --all | sed '/mok.product @down/s/out(@ring_y) //' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NOOUT
+// NOOUT: error: 'mok.store' op product @down has no out to store to
+// RUN: mok-opt --build --set comm=epilogue --all | sed '/mok.product @down/s/ rows(/ out(@combine) rows(/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=OUT
+// OUT: error: 'mok.store_pushed' op product @down has an out, so its rows are not pushed
+// RUN: mok-opt --build --set comm=epilogue --all | sed '/mok.product @down/s/rows(row_block)/rows(token_block)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PUSHROWS
+// PUSHROWS: error: 'mok.store_pushed' op only rows of row blocks are pushed, as the product gives them
 // RUN: mok-opt --build --all | sed '/mok.extent @up_columns/{p;p}' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=REDEFINED
 // REDEFINED: error: 'mok.kernel' op holds two ops named @up_columns
 // RUN: printf 'module attributes {mok.after = "build"} { mok.load @up }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PARENT

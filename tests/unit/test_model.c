@@ -123,6 +123,7 @@ static void set_many_sms(mok_model *m) { m->gpu.sms = 200; }
 static void set_unknown_sms(mok_model *m) { m->gpu.row = "auto", m->comm_sms = 512, m->reserved_sms = 512; }
 static void set_all_reserved(mok_model *m) { m->reserved_sms = 132; }
 static void set_warps(mok_model *m) { m->comm = MOK_COMM_WARPS, m->comm_sms = 4; }
+static void set_epilogue(mok_model *m) { m->comm = MOK_COMM_EPILOGUE, m->comm_sms = 4; }
 static void set_ring(mok_model *m) { m->minibatch_rows = 128, m->ring_rows = 512; }
 static void set_ring_short(mok_model *m) { m->minibatch_rows = 128, m->ring_rows = 64; }
 
@@ -143,6 +144,7 @@ static const struct {
     {set_unknown_sms, 0, ""},
     {set_all_reserved, 1, "reserved_sms: error: schedule.reserved_sms is 132, which leaves none of 132 SMs to compute\n"},
     {set_warps, 0, "comm_sms: warning: schedule.comm_sms has no effect with comm = \"warps\"\n"},
+    {set_epilogue, 0, ""}, /* rows are pulled by communication SMs */
     {set_ring, 0, ""},
     {set_ring_short, 1, "ring_rows: error: schedule.ring_rows is 64, which is no multiple of minibatch_rows (128)\n"},
 };

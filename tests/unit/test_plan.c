@@ -339,6 +339,9 @@ START_TEST(what_this_version_builds) {
   m->gpus = 64;
   mok_assert_error(mok_plan_buildable(plan_of(m), mok_target_find("sm_103a")), MOK_ERR_NO_PLAN, "not in this version: ");
   mok_assert_ok(mok_plan_buildable(plan_of(m), host)); /* --target host changes templates only */
+  m = kimi();
+  m->comm = MOK_COMM_EPILOGUE;
+  mok_assert_ok(mok_plan_buildable(plan_of(m), h));
   static const struct {
     mok_field_id field;
     int64_t value;
@@ -347,7 +350,6 @@ START_TEST(what_this_version_builds) {
                {MOK_FIELD_dtype, MOK_MXFP8, "dtype \"mxfp8\""},
                {MOK_FIELD_passes, MOK_PASS_FORWARD | MOK_PASS_BACKWARD, "the backward pass"},
                {MOK_FIELD_comm, MOK_COMM_WARPS, "schedule.comm = \"warps\""},
-               {MOK_FIELD_comm, MOK_COMM_EPILOGUE, "schedule.comm = \"epilogue\""},
                {MOK_FIELD_wire_dedup, 1, "schedule.wire_dedup"},
                {MOK_FIELD_readiness, MOK_READY_MINIBATCH, "schedule.readiness"},
                {MOK_FIELD_cluster, 2, "schedule.cluster = 2"}};
@@ -392,6 +394,22 @@ START_TEST(layout_of_one_rank_and_of_many) {
   ck_assert_int_eq(mok_layout_find(&p->layout, "counters")->columns,
                    4 * p->capacity_rows / p->row_padding + 8192 / p->row_padding);
   ck_assert_int_eq(p->wire_us == 0.0 && p->dispatch_bytes == 0, 1);
+}
+END_TEST
+
+/* The epilogue of the down product is the second half of row movement: no ring of y, nobody who pushes. */
+START_TEST(layout_with_epilogue_push) {
+  mok_model *m = kimi();
+  m->comm = MOK_COMM_EPILOGUE;
+  const mok_plan *p = plan_of(m);
+  ck_assert_ptr_null(mok_layout_find(&p->layout, "ring_y"));
+  ck_assert_int_eq(mok_layout_find(&p->layout, "counters")->columns, 3 * p->capacity_rows / p->row_padding);
+  ck_assert_int_eq(p->ring_bytes, p->ring_rows * (7168 + 2048) * 2);
+  ck_assert_int_eq(p->push_warps, 0);
+  ck_assert_int_eq(p->pull_warps, p->warps);
+  ck_assert_int_ge(p->sms_comm, 1);
+  m->comm_sms = 20;
+  ck_assert_int_eq(plan_of(m)->sms_comm, 20);
 }
 END_TEST
 
@@ -563,6 +581,7 @@ int main(void) {
   tcase_add_test(t, what_this_version_builds);
   tcase_add_test(t, auto_is_buildable);
   tcase_add_test(t, layout_of_one_rank_and_of_many);
+  tcase_add_test(t, layout_with_epilogue_push);
   tcase_add_test(t, what_idles_or_overruns_is_said);
   tcase_add_test(t, few_rows_get_small_tiles);
   tcase_add_test(t, verify_catches_every_field);

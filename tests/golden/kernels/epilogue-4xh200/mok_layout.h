@@ -1,0 +1,83 @@
+/* Memory of epilogue-4xh200 on 4 x H200: byte offsets and sizes of every region in its space. */
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+#include "mok_plan.h"
+
+/* heap: symmetric, the same on every rank; peers read and write it */
+#define LAYOUT_FLAGS_OFFSET         0LL           /* 8 x 32 u32: one 128-byte line per (rank barrier, peer) */
+#define LAYOUT_FLAGS_BYTES          1024LL
+#define LAYOUT_X_OFFSET             1024LL        /* 2048 x 4096 bf16: this rank's tokens, read by peers */
+#define LAYOUT_X_BYTES              16777216LL
+#define LAYOUT_ROUTE_OFFSETS_OFFSET 16778240LL    /* 31 i32: first entry of each expert in route_list */
+#define LAYOUT_ROUTE_OFFSETS_BYTES  124LL
+#define LAYOUT_ROUTE_LIST_OFFSET    16778368LL    /* 8192 i32: this rank's valid routes, sorted by expert */
+#define LAYOUT_ROUTE_LIST_BYTES     32768LL
+#define LAYOUT_COMBINE_OFFSET       16811136LL    /* 8192 x 4096 bf16: y of each route, written by the expert's owner */
+#define LAYOUT_COMBINE_BYTES        67108864LL
+#define LAYOUT_HEAP_BYTES           83920128LL    /* all of them */
+
+/* local: this rank's workspace */
+#define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
+#define LAYOUT_CONTROL_BYTES        1024LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 808 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       6464LL
+#define LAYOUT_EXPERT_BASE_OFFSET   7680LL        /* 9 i32: first padded row of each local expert */
+#define LAYOUT_EXPERT_BASE_BYTES    36LL
+#define LAYOUT_EXPERT_ROWS_OFFSET   7936LL        /* 8 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_BYTES    32LL
+#define LAYOUT_BLOCK_EXPERT_OFFSET  8192LL        /* 264 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   1056LL
+#define LAYOUT_ROW_SOURCE_OFFSET    9472LL        /* 33792 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     270336LL
+#define LAYOUT_RING_X_OFFSET        279808LL      /* 4096 x 4096 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         33554432LL
+#define LAYOUT_RING_H_OFFSET        33834240LL    /* 4096 x 1536 bf16: activations */
+#define LAYOUT_RING_H_BYTES         12582912LL
+#define LAYOUT_SHARED_H_OFFSET      46417152LL    /* 2048 x 1536 bf16: shared expert's activations */
+#define LAYOUT_SHARED_H_BYTES       6291456LL
+#define LAYOUT_SHARED_Y_OFFSET      52708608LL    /* 2048 x 4096 bf16: shared expert's output */
+#define LAYOUT_SHARED_Y_BYTES       16777216LL
+#define LAYOUT_LOCAL_BYTES          69485824LL    /* all of them */
+
+/* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
+#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 49152 byte: A and B of each stage */
+#define LAYOUT_PIPELINE_BYTES       196608LL
+#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 48 x 4096 byte: pieces of rows on their way; pulling warps first */
+#define LAYOUT_SLOTS_BYTES          196608LL
+#define LAYOUT_STAGING_OFFSET       196608LL      /* compute: 128 x 128 bf16: a tile on its way out, 128 columns at a time */
+#define LAYOUT_STAGING_BYTES        32768LL
+#define LAYOUT_SLOT_BARRIERS_OFFSET 196608LL      /* comm: 48 x 8 byte: one per slot */
+#define LAYOUT_SLOT_BARRIERS_BYTES  384LL
+#define LAYOUT_BARRIERS_OFFSET      229376LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_BARRIERS_BYTES       64LL
+#define LAYOUT_CTA_OFFSET           229504LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_BYTES            256LL
+#define LAYOUT_SHARED_BYTES         229760LL      /* all of them */
+
+/* Words of a counter set. */
+enum {
+  COUNTER_X_READY = 0,            /* 264, one per row block */
+  COUNTER_H_READY = 264,          /* 264, one per row block */
+  COUNTER_H_DONE = 528,           /* 264, one per row block */
+  COUNTER_SHARED_H_READY = 792,   /* 16, one per token block */
+  COUNTER_WORDS = 808,
+};
+
+static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
+static_assert(LAYOUT_LOCAL_BYTES == PLAN_LOCAL_BYTES, "the plan counts the local workspace");
+static_assert(LAYOUT_SHARED_BYTES <= PLAN_SHARED_BYTES_PER_CTA, "a CTA has the shared memory");
+static_assert(PLAN_RING_SLOTS * PLAN_ROW_PADDING == PLAN_RING_ROWS, "a slot holds a row block");
+static_assert(LAYOUT_FLAGS_BYTES == 2LL * PLAN_GPUS * 128, "flags has its size");
+static_assert(LAYOUT_X_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "x has its size");
+static_assert(LAYOUT_ROUTE_OFFSETS_BYTES == 4LL * (PLAN_EXPERTS + 1), "route_offsets has its size");
+static_assert(LAYOUT_ROUTE_LIST_BYTES == 4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K, "route_list has its size");
+static_assert(LAYOUT_COMBINE_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN, "combine has its size");
+static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has its size");
+static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
+static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
+static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
+static_assert(LAYOUT_SHARED_H_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_SHARED_INTERMEDIATE, "shared_h has its size");
+static_assert(LAYOUT_SHARED_Y_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "shared_y has its size");
+
+#endif
