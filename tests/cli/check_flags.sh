@@ -2,7 +2,7 @@
 # Each row of options.def against the tool: a flag is in the help of exactly the commands it applies to, and the others refuse it.
 set -u
 def=$SOURCE/compiler/driver/options.def
-commands='build explain run cache targets presets'
+commands='build explain run check cache targets presets'
 count=0
 for c in $commands; do mokgen $c --help >"help.$c"; done
 while read -r flag; do
