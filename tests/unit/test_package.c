@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../compiler/package/manifest.h"
+#include "../../runtime/package/manifest.h"
 #include "../../compiler/package/package.h"
 #include "../../runtime/base/file.h"
 #include "../../runtime/base/sha256.h"

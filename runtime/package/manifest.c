@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/base/sha256.h"
-#include "package.h"
+#include "../base/sha256.h"
 
 static const char magic[] = "mok-package ";
 

@@ -14,14 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../runtime/base/buf.h"
-#include "../../runtime/base/status.h"
+#include "../base/buf.h"
+#include "../base/status.h"
 
 enum {
   MOK_MANIFEST_LIMIT = 1 << 20, /* bytes of a manifest */
   MOK_MAX_PACKAGE_FILES = 32,
   MOK_MAX_FILE_NAME = 64
 };
+#define MOK_PACKAGE_FORMAT 1
+#define MOK_MANIFEST_NAME "manifest.txt"
 #define MOK_PACKAGE_BYTES_LIMIT (INT64_C(1) << 30) /* of all files together */
 
 typedef struct mok_manifest_line {
