@@ -67,6 +67,12 @@ void mok_diag_report(mok_diag *diag, mok_severity severity, mok_loc loc, const c
 
 int mok_diag_errors(const mok_diag *diag) { return diag->errors; }
 
+int mok_diag_warnings(const mok_diag *diag) {
+  int warnings = 0;
+  for (size_t i = 0; i < diag->count; i++) warnings += diag->items[i].severity == MOK_WARNING;
+  return warnings;
+}
+
 /* A note belongs to what was reported before it, so it sorts by that one's place. */
 static int compare(const void *left, const void *right) {
   const mok_diag_item *a = left, *b = right;

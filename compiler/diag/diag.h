@@ -38,6 +38,7 @@ void mok_diag_add_source(mok_diag *diag, const char *file, const char *text, siz
 void mok_diag_report(mok_diag *diag, mok_severity severity, mok_loc loc, const char *hint, const char *fmt, ...) MOK_PRINTF(5, 6);
 
 int mok_diag_errors(const mok_diag *diag);
+int mok_diag_warnings(const mok_diag *diag); /* not printed yet */
 /* Prints all in order of file, line, column (stable; a note stays with what was reported before it), then forgets them. Long
  * source lines are cut around the caret; control characters and invalid UTF-8 are escaped. */
 void mok_diag_print(mok_diag *diag, FILE *out, bool color);

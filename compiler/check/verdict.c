@@ -1,0 +1,58 @@
+/* What is wrong at the end of a group: instances that are stuck, counters that are short. */
+#include "engine.h"
+
+static const char *waits_text(const check_run *run, const check_agent *a) {
+  const check_op *op = &a->worker->tasks[a->task].ops[a->op];
+  if (a->state == CHECK_AT_PIPE)
+    return mok_arena_printf(run->c->arena, "%s waits in `%s` for the other side of the pipeline", check_agent_text(run, a),
+                            mok_check_op_text(run->c->arena, op->op));
+  return mok_arena_printf(run->c->arena, "%s waits in `%s` until @%s[%lld] is %lld, it is %u", check_agent_text(run, a),
+                          mok_check_op_text(run->c->arena, op->op), op->op->counter->name,
+                          (long long)(a->word - op->op->counter->word), (long long)op->op->target.value,
+                          run->counts[run->launch % 2][a->word]);
+}
+
+/* One instance for each op at which some are stuck; counters before pipelines, which only follow. */
+void check_deadlock(check_run *run) {
+  enum { SHOWN = 6 };
+  const check_agent *shown[SHOWN];
+  const mok_ir_op *ops[SHOWN];
+  int32_t stuck = 0, count = 0;
+  for (int pass = CHECK_AT_COUNTER; pass <= CHECK_AT_PIPE; ++pass)
+    for (int32_t i = 0; i < run->agent_count; ++i) {
+      const check_agent *a = &run->agents[i];
+      if ((int)a->state != pass) continue;
+      ++stuck;
+      const mok_ir_op *op = a->worker->tasks[a->task].ops[a->op].op;
+      int32_t k = 0;
+      while (k < count && ops[k] != op) ++k;
+      if (k < count || count == SHOWN) continue;
+      shown[count] = a;
+      ops[count++] = op;
+    }
+  if (stuck == 0) return;
+  mok_buf text = mok_buf_make(run->c->arena);
+  for (int32_t i = 0; i < count; ++i) mok_buf_printf(&text, "%s%s", i ? "; " : "", waits_text(run, shown[i]));
+  check_find(run->c, MOK_CHECK_DEADLOCK, run->group, ops[0]->loc, check_launch_text(run),
+             "deadlock: %d of %d worker instances are stuck: %s", (int)stuck, (int)run->agent_count, text.data);
+}
+
+/* Every word of a counter that this group signals has come to its target, and no word beyond the launch's blocks was touched. */
+void check_counters(check_run *run) {
+  const check_group *g = run->group;
+  for (int w = 0; w < g->worker_count; ++w)
+    for (int t = 0; t < g->workers[w].task_count; ++t)
+      for (int o = 0; o < g->workers[w].tasks[t].op_count; ++o) {
+        const mok_ir_op *op = g->workers[w].tasks[t].ops[o].op;
+        if (op->kind != MOK_IR_SIGNAL) continue;
+        const int64_t blocks = check_blocks(run, op->counter->per);
+        for (int64_t i = 0; i < blocks && i < op->counter->words; ++i) {
+          const uint32_t seen = run->counts[run->launch % 2][op->counter->word + i];
+          if ((int64_t)seen >= op->counter->target.value) continue;
+          check_find(run->c, MOK_CHECK_SHORT, op->counter, op->loc, check_launch_text(run),
+                     "rank %lld: @%s[%lld] ends at %u, its target is %lld", (long long)run->rank, op->counter->name, (long long)i,
+                     seen, (long long)op->counter->target.value);
+          break;
+        }
+      }
+}
