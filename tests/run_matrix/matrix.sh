@@ -2,8 +2,10 @@
 # Layers drawn at random, each run on the host target and checked against the reference.
 #   matrix.sh MOKGEN FIRST COUNT     runs configurations FIRST .. FIRST + COUNT - 1 of a fixed sequence
 #
-# A configuration is one kernel (experts 1..8, k 1..4, H and I multiples of 8 from 64 to 256, shared experts 0..2, clamp, activation,
-# GPU row) and five runs of it: T = 0, 1, the capacity and two between, each with its own routing, mask and two schedules that must
+# A configuration is one kernel (experts 1..8, k 1..4, H and I multiples of 8 from 64 to 256, shared experts 0..2, clamp,
+# activation, GPU row, 1..4 ranks, a ring of all rows, of 128 or of 64) and five runs of it: T = 0, 1, the capacity and two
+# between, one of them with another T on each rank; each with its own routing, mask and two schedules that must agree bitwise.
+# Every second configuration pushes rows from the down product's epilogue; it runs with communication SMs, too, and both must
 # agree bitwise. The default test suite runs the first 40; before closing work on the protocol run more by hand:
 #   tests/run_matrix/matrix.sh build/mokgen 0 400
 set -u
@@ -33,8 +35,10 @@ configuration() {
   pick swiglu swiglu geglu relu2; activation=$picked
   pick nil nil 0.5 1.25; clamp=$picked
   pick host host host H200; gpu=$picked
-  pick 1 1 1 1 2 3; gpus=$picked
+  pick 1 1 2 2 3 4; gpus=$picked
   capacity=100
+  case $(($1 % 3)) in 0) ring='"auto"' ;; 1) ring=128 ;; 2) ring=64 ;; esac
+  if [ $(($1 % 2)) = 0 ]; then comms=sms; else comms='epilogue sms'; fi
 }
 
 write_model() {
@@ -43,6 +47,7 @@ model { name = "matrix-$1", hidden = $hidden, intermediate = $intermediate, expe
         shared_experts = $shared, activation = "$activation", clamp = $clamp }
 topology { gpu = "$gpu", gpus = $gpus }
 workload { tokens_per_gpu = $capacity }
+schedule { ring_rows = $ring, tile_m = 64, tile_n = $((16 << $1 % 4)) }
 LUA
 }
 
@@ -50,22 +55,30 @@ for ((c = first; c < first + count; ++c)); do
   configuration "$c"
   write_model "$c" >"$work/model.lua"
   below 98; a=$((draw + 2))
-  below 98; b=$((draw + 2))
-  for tokens in 0 1 "$a" "$b" "$capacity"; do
+  below 98; ragged=$((draw + 2))
+  for ((r = 1; r < gpus; ++r)); do ragged=$ragged,$(((a + 31 * r) % (capacity + 1))); done
+  for tokens in 0 1 "$a" "$ragged" "$capacity"; do
     pick uniform zipf:1.2 dup "hot:$((experts - 1))"; routing=$picked
     pick 0 0 0.3 1; mask=$picked
     below 1000
-    set -- run "$work/model.lua" --target host --tokens "$tokens" --routing "$routing" --mask "$mask" --seed "$draw" --seeds 2 -q
-    timeout 120 "$mokgen" "$@" >"$work/out" 2>"$work/err"
-    status=$?
-    runs=$((runs + 1))
-    [ "$status" = 0 ] && grep -q '^PASS ' "$work/out" && continue
-    failed=$((failed + 1))
-    echo "FAIL: configuration $c: exit code $status: mokgen $*"
-    sed 's/^/  /' "$work/model.lua"
-    cat "$work/out" "$work/err" | sed 's/^/  | /' | head -20
+    first_digest=
+    for comm in $comms; do
+      set -- run "$work/model.lua" --target host -D schedule.comm="$comm" --tokens "$tokens" --routing "$routing" --mask "$mask" \
+        --seed "$draw" --seeds 2 -q
+      timeout 120 "$mokgen" "$@" >"$work/out" 2>"$work/err"
+      status=$?
+      runs=$((runs + 1))
+      digest=$(sed -n 's/^PASS .*\(digest=[0-9a-f]*\).*/\1/p' "$work/out")
+      : "${first_digest:=$digest}"
+      [ "$status" = 0 ] && [ -n "$digest" ] && [ "$digest" = "$first_digest" ] && continue
+      failed=$((failed + 1))
+      echo "FAIL: configuration $c: exit code $status, ${digest:-no digest} after ${first_digest:-none}: mokgen $*"
+      sed 's/^/  /' "$work/model.lua"
+      cat "$work/out" "$work/err" | sed 's/^/  | /' | head -20
+    done
   done
-  echo "configuration $c: E=$experts k=$top_k H=$hidden I=$intermediate shared=$shared $activation clamp=$clamp on $gpus x $gpu"
+  echo "configuration $c: E=$experts k=$top_k H=$hidden I=$intermediate shared=$shared $activation clamp=$clamp" \
+    "on $gpus x $gpu, ring $ring, $comms"
 done
 echo "$runs runs, $failed failed"
 [ "$runs" -gt 0 ] && [ "$failed" = 0 ]
