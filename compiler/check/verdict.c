@@ -12,29 +12,38 @@ static const char *waits_text(const check_run *run, const check_agent *a) {
                           run->counts[run->launch % 2][a->word]);
 }
 
-/* One instance for each op at which some are stuck; counters before pipelines, which only follow. */
+/* Place of an instance's task in the global order of the rank's tasks; pipelines last, since they only follow. */
+static int64_t place_in_order(const check_run *run, const check_agent *a) {
+  const mok_ir_task *task = a->worker->tasks[a->task].task;
+  const int64_t minibatch = task->per_minibatch ? 1 + a->block / run->minibatch_blocks : 0;
+  return (minibatch << 20) + task->order + (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
+}
+
+/* One instance for each op at which some are stuck, by their tasks' order: a right wait names an earlier task, so the first is the
+ * one to look at. */
 void check_deadlock(check_run *run) {
   enum { SHOWN = 6 };
-  const check_agent *shown[SHOWN];
-  const mok_ir_op *ops[SHOWN];
+  const check_agent *shown[SHOWN + 1];
   int32_t stuck = 0, count = 0;
-  for (int pass = CHECK_AT_COUNTER; pass <= CHECK_AT_PIPE; ++pass)
-    for (int32_t i = 0; i < run->agent_count; ++i) {
-      const check_agent *a = &run->agents[i];
-      if ((int)a->state != pass) continue;
-      ++stuck;
-      const mok_ir_op *op = a->worker->tasks[a->task].ops[a->op].op;
-      int32_t k = 0;
-      while (k < count && ops[k] != op) ++k;
-      if (k < count || count == SHOWN) continue;
-      shown[count] = a;
-      ops[count++] = op;
-    }
+  for (int32_t i = 0; i < run->agent_count; ++i) {
+    const check_agent *a = &run->agents[i];
+    if (a->state != CHECK_AT_COUNTER && a->state != CHECK_AT_PIPE) continue;
+    ++stuck;
+    int32_t k = 0;
+    while (k < count && (shown[k]->worker != a->worker || shown[k]->task != a->task || shown[k]->op != a->op)) ++k;
+    if (k < count && place_in_order(run, shown[k]) <= place_in_order(run, a)) continue;
+    if (k == count) ++count;
+    for (; k > 0 && place_in_order(run, shown[k - 1]) > place_in_order(run, a); --k) shown[k] = shown[k - 1];
+    shown[k] = a;
+    if (count > SHOWN) count = SHOWN;
+  }
   if (stuck == 0) return;
   mok_buf text = mok_buf_make(run->c->arena);
   for (int32_t i = 0; i < count; ++i) mok_buf_printf(&text, "%s%s", i ? "; " : "", waits_text(run, shown[i]));
-  check_find(run->c, MOK_CHECK_DEADLOCK, run->group, ops[0]->loc, check_launch_text(run),
-             "deadlock: %d of %d worker instances are stuck: %s", (int)stuck, (int)run->agent_count, text.data);
+  const check_agent *first = shown[0];
+  check_find(run->c, MOK_CHECK_DEADLOCK, run->group, first->worker->tasks[first->task].ops[first->op].op->loc,
+             check_launch_text(run), "%d of %d worker instances are stuck, first in the global order: %s", (int)stuck,
+             (int)run->agent_count, text.data);
 }
 
 /* Every word of a counter that this group signals has come to its target, and no word beyond the launch's blocks was touched. */
