@@ -16,7 +16,8 @@ static const char *waits_text(const check_run *run, const check_agent *a) {
 static int64_t place_in_order(const check_run *run, const check_agent *a) {
   const mok_ir_task *task = a->worker->tasks[a->task].task;
   const int64_t minibatch = task->per_minibatch ? 1 + a->block / run->minibatch_blocks : 0;
-  return (minibatch << 20) + task->order + (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
+  return (minibatch << 40) + ((int64_t)task->order << 24) + a->block % (1 << 24) +
+         (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
 }
 
 /* One instance for each op at which some are stuck, by their tasks' order: a right wait names an earlier task, so the first is the

@@ -32,7 +32,6 @@ typedef struct check_result {
 /* ---- engine ---- */
 
 typedef struct routes {
-  mok_session *session;
   const mok_model *model;
   mok_routing routing;
   mok_problem problem; /* ids and weights only */
@@ -44,13 +43,18 @@ static mok_status fill_rows(void *user, uint64_t seed, const int64_t *tokens, in
   r->problem.seed = seed;
   r->problem.expert_rows = expert_rows;
   for (int64_t rank = 0; rank < r->model->gpus; ++rank) r->problem.ranks[rank].tokens = tokens[rank];
-  return mok_routing_fill(r->session->arena, &r->problem, &r->routing);
+  mok_arena *scratch = mok_arena_create(); /* there may be a million seeds */
+  mok_status status = mok_routing_fill(scratch, &r->problem, &r->routing);
+  mok_arena_destroy(scratch);
+  return status;
 }
 
 static mok_status make_routes(mok_session *session, const mok_model *model, routes *out) {
   const mok_options *options = &session->options;
-  *out = (routes){.session = session, .model = model};
+  *out = (routes){.model = model};
   MOK_TRY(mok_routing_parse(model, options->routing.given ? options->routing.text : "uniform", &out->routing));
+  if (out->routing.kind == MOK_ROUTING_FILE)
+    return MOK_ERROR(MOK_ERR_USAGE, "--routing file:F has routes for one count of tokens, and check explores several; use run");
   if (options->mask.given) MOK_TRY(mok_parse_number(options->mask.text, 0, 1, "--mask", &out->routing.mask));
   out->problem.model = model;
   out->problem.ranks = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, mok_rank_problem);
@@ -196,6 +200,8 @@ static void result_text(const mok_work *work, const check_result *r, mok_buf *ou
     mok_buf_printf(out, "static  %d finding%s\n", r->static_findings, r->static_findings == 1 ? "" : "s");
   else mok_buf_puts(out, "static  order, counts, cover and edges are proved for all sizes and routings\n");
   if (r->static_stopped) mok_buf_puts(out, "engine  skipped: the static check failed (--no-check runs it nevertheless)\n");
+  else if (c->seeds == 0)
+    mok_buf_printf(out, "engine  %zu findings that hold for all sizes, so nothing was run\n", r->finding_count);
   else
     mok_buf_printf(out,
                    "engine  %" PRId64 " seeds, %" PRId64 " launches of %" PRId64 " ranks: %" PRId64 " to %" PRId64
