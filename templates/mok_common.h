@@ -2,11 +2,17 @@
 #ifndef MOK_COMMON_H
 #define MOK_COMMON_H
 
+/* A target may define it: these bytes are about to be read. */
+#ifndef MOK_READS
+#define MOK_READS(at, bytes) ((void)0)
+#endif
+
 /* Experts floor(r * E / R) .. floor((r + 1) * E / R) - 1 live on rank r. */
 MOK_FN int mok_first_expert(int rank) { return (int)((mok_index)rank * PLAN_EXPERTS / PLAN_GPUS); }
 MOK_FN int mok_local_experts(int rank) { return mok_first_expert(rank + 1) - mok_first_expert(rank); }
 
 MOK_FN int mok_min(int a, int b) { return a < b ? a : b; }
+MOK_FN int mok_max(int a, int b) { return a > b ? a : b; }
 
 /* Limits of clamped activations. A NaN stays a NaN. */
 MOK_FN float mok_at_most(float value, float limit) { return value > limit ? limit : value; }
@@ -72,7 +78,9 @@ MOK_FN mok_index mok_cta_first(const mok_cta *c) { return c->role_cta; }
 MOK_FN mok_index mok_cta_stride(const mok_cta *c) { return c->role_ctas; }
 
 MOK_FN void mok_read_routing(mok_cta *c) {
-  c->row_blocks = mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET)[mok_local_experts(c->args->rank)] / PLAN_ROW_PADDING;
+  const int *end = mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET) + mok_local_experts(c->args->rank);
+  MOK_READS(end, 4);
+  c->row_blocks = *end / PLAN_ROW_PADDING;
 }
 
 MOK_FN mok_task mok_no_task(void) {
@@ -81,7 +89,10 @@ MOK_FN mok_task mok_no_task(void) {
 }
 
 MOK_FN mok_task mok_row_task(const mok_cta *c, int kind, int minibatch, int row_block, int column) {
+  MOK_READS(mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET) + row_block, 4);
   const int expert = mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET)[row_block];
+  MOK_READS(mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET) + expert, 4);
+  MOK_READS(mok_local_int(c, LAYOUT_EXPERT_ROWS_OFFSET) + expert, 4);
   const int before = row_block * PLAN_ROW_PADDING - mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET)[expert];
   const int rows = mok_min(PLAN_ROW_PADDING, mok_local_int(c, LAYOUT_EXPERT_ROWS_OFFSET)[expert] - before);
   const mok_task task = {kind, minibatch, row_block, row_block % PLAN_RING_SLOTS, expert, rows, column};

@@ -5,7 +5,10 @@
  * rounds that it sleeps through. A round in which no fiber could run is a deadlock.
  *
  * Order between fibers comes from the words alone: waits acquire, signals release, as on the device; switches order nothing,
- * so that a thread sanitizer sees what the protocol guarantees and no more.
+ * so that a thread sanitizer sees what the protocol guarantees and no more. The race detector (mok_order.h, mok_shadow.h) keeps
+ * its own account of the same.
+ *
+ * Time is counted in rounds. Copies and products that run by themselves (mok_agents.h) read and write some rounds later.
  */
 #ifndef MOK_ENGINE_H
 #define MOK_ENGINE_H
@@ -17,6 +20,7 @@
 
 #include "mok_fiber.h"
 #include "mok_host.h"
+#include "mok_clocks.h"
 
 /* Two words may differ by wrap-around: epochs and counts go on for ever. */
 MOK_HOST_UNCHECKED static inline bool mok_reached(const unsigned *word, unsigned target) {
@@ -32,15 +36,30 @@ __attribute__((noinline)) static void mok_release_store(unsigned *word, unsigned
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+/* A barrier in shared memory: a phase completes when all have arrived and all bytes that they expect have been copied. */
+struct mok_mbarrier {
+  unsigned phases; /* completed so far: the word that is waited for */
+  unsigned count;  /* arrivals of a phase; 0: not initialised */
+  unsigned pending, arrivals;
+  unsigned in_flight; /* copies that will complete here */
+  long long bytes;    /* expected and not copied yet */
+  mok_sync coming, done;
+};
+
+enum { MOK_MAX_STAGES = 16, MOK_MAX_SLOTS = 16 * PLAN_WARPS };
+
 /* One CTA: what its workers share. */
 struct mok_host_cta {
-  int rank, number;        /* known from the ticket on */
-  unsigned started, ended; /* workers; mok_join waits until they are equal */
-  unsigned barriers;       /* grid barriers passed in this launch */
-  char *shared;            /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
-  unsigned filled[16];     /* pipeline: number of the stage last put into each slot, from 1 */
-  unsigned uses[16];       /* how often the loading worker filled the slot */
-  unsigned freed[16];      /* consumers that are done with the slot, over all its uses */
+  int rank, number;                                         /* known from the ticket on */
+  unsigned started, ended;                                  /* workers; mok_join waits until they are equal */
+  unsigned barriers;                                        /* grid barriers passed in this launch */
+  char *shared;                                             /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
+  unsigned *shared_cells;                                   /* shadow of it */
+  mok_mbarrier full[MOK_MAX_STAGES], empty[MOK_MAX_STAGES]; /* of pipeline stages */
+  mok_mbarrier slots[MOK_MAX_SLOTS];                        /* of pieces of rows on their way */
+  unsigned times[MOK_CTA_COMPONENTS];
+  unsigned *ended_order, *ended_bulk; /* clocks: of workers that have ended; */
+  unsigned *fenced, *system;          /* what proxy fences let copies know; what was fenced at system scope */
 };
 
 enum mok_wait_kind {
@@ -49,7 +68,10 @@ enum mok_wait_kind {
   MOK_WAITS_RANKS,
   MOK_WAITS_JOIN,
   MOK_WAITS_FULL_STAGE,
-  MOK_WAITS_FREE_STAGE
+  MOK_WAITS_FREE_STAGE,
+  MOK_WAITS_SLOT,
+  MOK_WAITS_COPIES,
+  MOK_WAITS_PRODUCT
 };
 
 /* What a blocked fiber waits for. */
@@ -60,10 +82,12 @@ struct mok_host_wait_record {
   const char *name; /* "COUNTER_X_READY" */
   long long index;  /* of the counter, the peer or the stage */
   int line;         /* of kernel.cu; 0: inside a primitive */
+  const mok_mbarrier *barrier;
 };
 
 enum mok_fiber_state { MOK_FIBER_READY, MOK_FIBER_BLOCKED, MOK_FIBER_ENDED };
 
+struct mok_agent;
 struct mok_fiber {
   mok_context context;
   mok_fiber_state state;
@@ -75,8 +99,16 @@ struct mok_fiber {
   unsigned sleep; /* of 256 rounds in which it could run, how many it is passed over */
   float *scratch; /* accumulator and unpacked operands; grows */
   size_t scratch_floats;
+  /* Bulk stores, in the order of their issue: how many were issued, and how many of the first have read and written all. */
+  unsigned stores, stores_read, stores_written;
+  mok_agent *first_store, *last_store; /* not yet written */
+  unsigned products, products_done;    /* multiplications */
+  unsigned *order, *bulk;              /* clocks, mok_clocks.h */
+  unsigned *pending, *fenced;          /* acquired, and not fenced yet; of a worker, NULL while it is the CTA's */
+  unsigned fenced_time;                /* own generic accesses up to here are known to own copies */
 };
 
+struct mok_detector;
 enum { MOK_WORKER_NAMES = 32 };
 struct mok_engine {
   const mok_args *args;
@@ -88,7 +120,12 @@ struct mok_engine {
   mok_host_cta *ctas;
   uint64_t random;
   bool random_order;
-  unsigned launched; /* released by the thread, acquired by every fiber at its start */
+  uint64_t now; /* rounds, and those that were skipped because nothing could run */
+  mok_agent **agents, *free_agents;
+  size_t agent_count, agent_capacity;
+  mok_clocks clocks;
+  mok_detector *detector; /* NULL: off */
+  unsigned launched;      /* released by the thread, acquired by every fiber at its start */
   mok_host_result result;
   mok_host_report_t *report;
   size_t text_used;
@@ -188,12 +225,33 @@ MOK_HOST_UNCHECKED static inline void mok_say_wait(mok_engine *e, const mok_fibe
     case MOK_WAITS_FREE_STAGE:
       mok_say(e, " waits for stage %lld to be free", w->index);
       break;
+    case MOK_WAITS_SLOT:
+      mok_say(e, " waits for slot %lld to be filled", w->index);
+      break;
+    case MOK_WAITS_COPIES:
+      mok_say(e, " waits for its copies");
+      break;
+    case MOK_WAITS_PRODUCT:
+      mok_say(e, " waits for its product");
+      break;
   }
   mok_say(e, ": expected %u, seen %u\n", w->target, __atomic_load_n(w->word, __ATOMIC_RELAXED));
+  if (w->barrier)
+    mok_say(e, "    its mbarrier has %u of %u arrivals and expects %lld bytes more\n", w->barrier->count - w->barrier->pending,
+            w->barrier->count, w->barrier->bytes);
 }
 
 /* Counters first: they say what is missing; the barriers and joins behind them only follow. */
 MOK_HOST_UNCHECKED static inline void mok_report_deadlock(mok_engine *e) {
+  e->report->finding = MOK_FINDING_DEADLOCK;
+  for (size_t i = 0; i < e->fiber_count; ++i) {
+    const mok_mbarrier *b = e->fibers[i]->wait.barrier;
+    if (b && b->pending == 0 && b->bytes > 0) {
+      e->report->finding = MOK_FINDING_MBARRIER;
+      mok_say(e, "mbarrier: expects %lld bytes that no copy delivers\n", b->bytes);
+      break;
+    }
+  }
   mok_fail(e, MOK_HOST_DEADLOCK, "deadlock: none of %zu fibers can go on", e->fiber_count);
   qsort(e->fibers, e->fiber_count, sizeof *e->fibers, mok_report_order);
   const size_t shown = e->fiber_count < 48 ? e->fiber_count : 48;
@@ -251,10 +309,14 @@ MOK_HOST_UNCHECKED static inline float *mok_scratch(size_t floats) {
 
 static void mok_entry_main(void);
 static void mok_worker_main(void);
+static bool mok_agents_run(mok_engine *e);
+static void mok_agents_wake(mok_engine *e);
+static void mok_agents_forget(mok_engine *e, mok_fiber *f);
+static void mok_order_start(mok_engine *e, mok_fiber *f, const mok_fiber *from);
 
 /* A new fiber, ready; a worker with its own copy of *c. NULL: out of memory, recorded. */
 MOK_HOST_UNCHECKED static inline mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *),
-                                                             const mok_cta *c) {
+                                                             const mok_cta *c, int first_warp) {
   MOK_HOST_UNSEEN_BEGIN();
   if (e->fiber_count == e->fiber_capacity) {
     const size_t capacity = e->fiber_capacity ? 2 * e->fiber_capacity : 256;
@@ -277,9 +339,11 @@ MOK_HOST_UNCHECKED static inline mok_fiber *mok_fiber_create(mok_engine *e, mok_
   mok_context_make(&f->context, stack, worker ? mok_worker_main : mok_entry_main);
   f->cta = cta;
   f->worker = worker;
+  f->first_warp = first_warp;
   f->c = copy;
   if (c) *copy = *c;
   const unsigned pace = e->random_order ? (unsigned)(mok_random(e) & 7) : 0;
+  if (e->clocks.on) mok_order_start(e, f, worker ? e->current : NULL);
   f->sleep = pace < 4 ? 0 : 256 - (256 >> (pace - 3)); /* half of them never, the others 1/2 to 15/16 of their rounds */
   e->fibers[e->fiber_count++] = f;
   e->report->fibers++;
@@ -298,6 +362,7 @@ MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f
   __tsan_destroy_fiber(f->context.tsan_fiber);
 #endif
   mok_stack_give(&e->stacks, f->context.stack);
+  mok_agents_forget(e, f);
   free(f->scratch);
   free(f->c);
   free(f);
@@ -306,17 +371,18 @@ MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f
 
 /* Runs until every fiber has ended, or none can go on, or one failed. */
 MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
-  while (e->fiber_count > 0 && e->result == MOK_HOST_OK) {
+  while ((e->fiber_count > 0 || e->agent_count > 0) && e->result == MOK_HOST_OK) {
     e->report->rounds++;
+    e->now++;
     const size_t count = e->fiber_count; /* fibers made in this round run from the next one on */
-    if (e->random_order)
+    if (e->random_order && count > 1)
       for (size_t i = count - 1; i > 0; --i) {
         const size_t j = (size_t)(mok_random(e) % (i + 1));
         mok_fiber *f = e->fibers[i];
         e->fibers[i] = e->fibers[j];
         e->fibers[j] = f;
       }
-    bool could_run = false;
+    bool could_run = mok_agents_run(e);
     for (size_t i = 0; i < count && e->result == MOK_HOST_OK; ++i) {
       mok_fiber *f = e->fibers[i];
       if (f->state == MOK_FIBER_BLOCKED && !mok_reached(f->wait.word, f->wait.target)) continue;
@@ -335,7 +401,9 @@ MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
       else e->fibers[kept++] = e->fibers[i];
     }
     e->fiber_count = kept;
-    if (!could_run && e->result == MOK_HOST_OK) mok_report_deadlock(e);
+    if (could_run || e->result != MOK_HOST_OK) continue;
+    if (e->agent_count > 0) mok_agents_wake(e);
+    else if (e->fiber_count > 0) mok_report_deadlock(e);
   }
 }
 

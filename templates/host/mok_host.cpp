@@ -25,6 +25,7 @@ MOK_HOST_UNCHECKED static void mok_worker_main(void) {
   mok_context_arrived(&f->context, &e->thread);
   (void)mok_acquire(&f->cta->started);
   f->worker(f->c);
+  mok_worker_leave(f);
   (void)mok_release_add(&f->cta->ended);
   f->state = MOK_FIBER_ENDED;
   mok_to_scheduler(f, true);
@@ -75,6 +76,95 @@ static void check_launch(mok_engine *e, const mok_args *args) {
   }
 }
 
+/* ---- the detector ---- */
+
+static void guard(mok_detector *d, int rank, const char *memory, const void *base, long long bytes) {
+  if (bytes <= 0) return;
+  mok_range_shadow *r = &d->ranges[d->range_count++];
+  r->base = (const char *)base;
+  r->bytes = bytes;
+  r->rank = rank;
+  r->memory = memory;
+  r->pieces = (unsigned *)calloc((size_t)(bytes / MOK_PIECE_BYTES + 2), sizeof *r->pieces);
+  if (r->pieces == NULL) abort(); /* a quarter of the memory that it guards */
+}
+
+/* Words that the launch will count in must not have counted yet. */
+static void check_counters_start(mok_engine *e, const mok_rank_args *args) {
+  const unsigned epoch = *mok_control(args, MOK_LINE_EPOCH);
+  const unsigned *set =
+      (const unsigned *)((const char *)args->local + LAYOUT_COUNTERS_OFFSET) + (mok_index)(epoch % 2) * COUNTER_WORDS;
+  for (int i = 0; i < COUNTER_WORDS; ++i)
+    if (set[i] != 0)
+      mok_find(e, MOK_FINDING_COUNT, "count: rank %d's counter word %d is %u before the launch counts", args->rank, i, set[i]);
+}
+
+/* A wait stands for all signals of its word only if it waits for as many as there are. */
+static void check_counters_end(mok_engine *e, const mok_rank_args *args, unsigned epoch) {
+  const mok_index set = (mok_index)(epoch % 2) * COUNTER_WORDS;
+  const unsigned *words = (const unsigned *)((const char *)args->local + LAYOUT_COUNTERS_OFFSET) + set;
+  const mok_counter_use *uses = e->detector->counters + args->rank * 2 * (mok_index)COUNTER_WORDS + set;
+  for (int i = 0; i < COUNTER_WORDS; ++i)
+    if (uses[i].most > 0 && (uses[i].least != words[i] || uses[i].most != words[i]))
+      mok_find(e, MOK_FINDING_COUNT, "count: rank %d's counter word %d ends at %u, and was waited for with %u", args->rank, i,
+               words[i], uses[i].least != words[i] ? uses[i].least : uses[i].most);
+}
+
+static void start_detector(mok_engine *e, const mok_host_launch_t *launch, int ctas) {
+  mok_detector *d = (mok_detector *)calloc(1, sizeof *d);
+  if (d) {
+    d->counters = (mok_counter_use *)calloc((size_t)PLAN_GPUS * 2 * COUNTER_WORDS, sizeof *d->counters);
+    d->flags = (mok_sync *)calloc((size_t)PLAN_GPUS * MOK_FLAG_LINES, sizeof *d->flags);
+    d->grid_barriers = (mok_sync *)calloc((size_t)PLAN_GPUS * MOK_MAX_GRID_BARRIERS, sizeof *d->grid_barriers);
+  }
+  if (d == NULL || d->counters == NULL || d->flags == NULL || d->grid_barriers == NULL) abort();
+  e->detector = d;
+  e->clocks.on = true;
+  e->clocks.length = (size_t)ctas * MOK_CTA_COMPONENTS;
+  d->poisoned = (launch->flags & MOK_HOST_POISON) != 0;
+  d->site_count = 1;
+  d->sites[0].function = d->sites[0].what = "";
+  (void)mok_history_make(d);
+  (void)mok_history_make(d);
+  for (int r = 0; r < PLAN_GPUS; ++r) {
+    const mok_rank_args *args = &launch->args->ranks[r];
+    const int tokens = args->tokens_dev ? *args->tokens_dev : args->tokens;
+    guard(d, r, "heap", args->heap[r], LAYOUT_HEAP_BYTES);
+#if PLAN_GPUS > 1
+    mok_range_shadow *heap = &d->ranges[d->range_count - 1];
+    if (args->x == (const char *)args->heap[r] + LAYOUT_X_OFFSET)
+      for (long long i = 0; i < LAYOUT_X_BYTES / MOK_PIECE_BYTES; ++i)
+        heap->pieces[LAYOUT_X_OFFSET / MOK_PIECE_BYTES + i] = MOK_HISTORY_GIVEN;
+#endif
+    guard(d, r, "local", args->local, LAYOUT_LOCAL_BYTES);
+    if (tokens > 0 && tokens <= PLAN_TOKENS_PER_GPU) guard(d, r, "out", args->out, (long long)tokens * PLAN_HIDDEN * 2);
+    check_counters_start(e, args);
+  }
+}
+
+static void end_detector(mok_engine *e) {
+  mok_detector *d = e->detector;
+  for (int i = 0; i < d->range_count; ++i) free(d->ranges[i].pieces);
+  for (size_t i = 0; i < d->history_count; ++i) free(d->histories[i].reads);
+  free(d->histories);
+  free(d->counters);
+  free(d->flags);
+  free(d->grid_barriers);
+  free(d);
+  mok_clocks_free(&e->clocks);
+}
+
+/* Nothing may be left half done in shared memory. */
+static void check_mbarriers(mok_engine *e, const mok_host_cta *cta) {
+  const mok_mbarrier *all[] = {cta->full, cta->empty, cta->slots};
+  const int counts[] = {MOK_MAX_STAGES, MOK_MAX_STAGES, MOK_MAX_SLOTS};
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < counts[i]; ++j)
+      if (all[i][j].pending != all[i][j].count || all[i][j].bytes != 0)
+        mok_find(e, MOK_FINDING_MBARRIER, "mbarrier: the launch ends with %u of %u arrivals and %lld bytes to come",
+                 all[i][j].count - all[i][j].pending, all[i][j].count, all[i][j].bytes);
+}
+
 static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
   const int ctas = (launch->args->comm_ctas + launch->args->compute_ctas) * PLAN_GPUS;
   e->ctas = (mok_host_cta *)calloc((size_t)ctas, sizeof *e->ctas);
@@ -82,18 +172,28 @@ static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
     mok_fail(e, MOK_HOST_FAULT, "out of memory for %d CTAs", ctas);
     return;
   }
+  unsigned epochs[PLAN_GPUS];
+  for (int r = 0; r < PLAN_GPUS; ++r) epochs[r] = *mok_control(&launch->args->ranks[r], MOK_LINE_EPOCH);
+  if (launch->flags & MOK_HOST_RACES) start_detector(e, launch, ctas);
 #if defined(MOK_HOST_TSAN)
   e->thread.tsan_fiber = __tsan_get_current_fiber();
 #endif
-  for (int i = 0; i < ctas && e->result == MOK_HOST_OK; ++i) (void)mok_fiber_create(e, &e->ctas[i], NULL, NULL);
+  for (int i = 0; i < ctas && e->result == MOK_HOST_OK; ++i) (void)mok_fiber_create(e, &e->ctas[i], NULL, NULL, 0);
   mok_release_store(&e->launched, 1);
   mok_schedule(e);
   (void)mok_acquire(&e->launched);
+  if (e->result == MOK_HOST_OK)
+    for (int i = 0; i < ctas; ++i) check_mbarriers(e, &e->ctas[i]);
+  for (int r = 0; r < PLAN_GPUS && e->detector && e->result == MOK_HOST_OK; ++r)
+    check_counters_end(e, &launch->args->ranks[r], epochs[r]);
   for (size_t i = 0; i < e->fiber_count; ++i) mok_fiber_free(e, e->fibers[i]); /* after a failure */
   for (int i = 0; i < ctas; ++i) {
     (void)mok_acquire(&e->ctas[i].ended); /* of workers that nobody joined, after a failure */
     free(e->ctas[i].shared);
+    free(e->ctas[i].shared_cells);
   }
+  mok_agents_free(e);
+  if (e->detector) end_detector(e);
   free(e->ctas);
   free(e->fibers);
   mok_stacks_free(&e->stacks);
@@ -106,6 +206,8 @@ extern "C" MOK_EXPORT int mok_host_run(const mok_host_launch_t *launch, mok_host
   if (report->text_size == 0) report->text = NULL;
   if (report->text) report->text[0] = 0;
   report->fibers = report->rounds = report->switches = report->waits = report->signals = 0;
+  report->copies = 0;
+  report->finding = MOK_FINDING_NONE;
   mok_engine *e = (mok_engine *)calloc(1, sizeof *e);
   if (e == NULL) return MOK_HOST_FAULT;
   e->args = launch->args;

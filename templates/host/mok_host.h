@@ -34,6 +34,9 @@ enum {
   /* Bit of flags: before the launch, fill symmetric heaps but their flags, local workspaces but control and counters, and outputs
    * with poison. On the first launch of a step only. Shared memory always starts as poison. */
   MOK_HOST_POISON = 1,
+  /* Bit of flags: account for what every access is ordered after, and fail with MOK_HOST_FINDING at the first one that is not.
+   * Does not change the schedule. */
+  MOK_HOST_RACES = 2,
   MOK_HOST_POISON_WORD = 0x7FDB /* 16 bits, repeated: a NaN in bf16 and fp32, a huge number in i32 */
 };
 
@@ -48,14 +51,30 @@ typedef enum mok_host_result {
   MOK_HOST_OK = 0,
   MOK_HOST_DEADLOCK = 1, /* no fiber can run: text says who waits for what. The workspaces must be zeroed before another launch */
   MOK_HOST_BAD_LAUNCH = 2, /* arguments do not fit the plan: text says which */
-  MOK_HOST_FAULT = 3       /* out of memory, or a fiber overran its stack */
+  MOK_HOST_FAULT = 3,      /* out of memory, or a fiber overran its stack */
+  MOK_HOST_FINDING = 4     /* the protocol is wrong: `finding` says how, text where */
 } mok_host_result;
+
+/* Whatever the schedule was, except where it says so. */
+typedef enum mok_host_finding {
+  MOK_FINDING_NONE = 0,
+  MOK_FINDING_DEADLOCK,  /* nobody can go on */
+  MOK_FINDING_RACE,      /* two accesses, one of them a write, that no chain of signals, barriers and awaited copies orders */
+  MOK_FINDING_PROXY,     /* ordered for generic accesses only: a proxy fence is missing */
+  MOK_FINDING_SCOPE,     /* a rank waits for what another one released at gpu scope */
+  MOK_FINDING_UNWRITTEN, /* a read of memory that nobody has written */
+  MOK_FINDING_COUNT,     /* a counter that is not 0 at its launch's start, or ends on another value than its waits expect */
+  MOK_FINDING_RESET,     /* a counter cleared in the launch that uses it */
+  MOK_FINDING_MBARRIER   /* arrivals or bytes of a shared-memory barrier do not add up; not only with MOK_HOST_RACES */
+} mok_host_finding;
 
 typedef struct mok_host_report_t {
   unsigned struct_size; /* sizeof(mok_host_report_t) */
   char *text;           /* in: buffer of the caller for the report, may be NULL; "" when MOK_HOST_OK */
   size_t text_size;     /* in: its size */
   unsigned long long fibers, rounds, switches, waits, signals; /* out: what the schedule did */
+  unsigned long long copies;                                   /* out: asynchronous copies and products */
+  mok_host_finding finding;                                    /* out */
 } mok_host_report_t;
 
 typedef int (*mok_host_run_fn)(const mok_host_launch_t *launch, mok_host_report_t *report);

@@ -10,6 +10,62 @@ MOK_FN void mok_record_input(const mok_rank_args *args, int count, int where, un
   line[value] = seen;
 }
 
+/* ---- the detector's record of each word ---- */
+
+MOK_FN mok_sync *mok_grid_sync(const mok_cta *c, unsigned number) {
+  mok_detector *d = mok_host->detector;
+  return d && number < MOK_MAX_GRID_BARRIERS ? &d->grid_barriers[c->args->rank * MOK_MAX_GRID_BARRIERS + (int)number] : NULL;
+}
+
+MOK_FN mok_sync *mok_flag_sync(const mok_cta *c, int owner, int barrier, int from) {
+  mok_detector *d = mok_host->detector;
+  (void)c;
+  return d ? &d->flags[owner * MOK_FLAG_LINES + barrier * PLAN_GPUS + from] : NULL;
+}
+
+MOK_FN mok_counter_use *mok_counter_uses(const mok_cta *c, const unsigned *word) {
+  return mok_host->detector->counters + c->args->rank * 2 * (mok_index)COUNTER_WORDS + (word - mok_counter_set(c, 0));
+}
+
+/* Words that a launch clears belong to the next one. */
+MOK_FN void mok_counters_cleared(const mok_cta *c, const unsigned *words, mok_index count) {
+  mok_engine *e = mok_host;
+  if (e->detector == NULL) return;
+  mok_counter_use *uses = mok_counter_uses(c, words);
+  for (mok_index i = 0; i < count; ++i) {
+    uses[i].cleared = true;
+    if (uses[i].used)
+      mok_find(e, MOK_FINDING_RESET, "reset: rank %d CTA %d clears counter word %lld, which this launch uses", c->args->rank,
+               c->cta, (long long)(words + i - mok_counter_set(c, c->epoch)));
+  }
+}
+
+MOK_FN mok_counter_use *mok_counter_used(const mok_cta *c, const unsigned *word) {
+  mok_engine *e = mok_host;
+  mok_counter_use *use = mok_counter_uses(c, word);
+  use->used = true;
+  if (use->cleared)
+    mok_find(e, MOK_FINDING_RESET, "reset: rank %d CTA %d uses counter word %lld, which this launch clears", c->args->rank,
+             c->cta, (long long)(word - mok_counter_set(c, c->epoch)));
+  return use;
+}
+
+MOK_FN void mok_counter_waited(const mok_cta *c, mok_index word, unsigned target, const mok_host_wait_record *wait) {
+  mok_engine *e = mok_host;
+  if (e->detector == NULL) return;
+  mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
+  if (use->most == 0 || use->least > target) use->least = target;
+  if (use->most < target) use->most = target;
+  mok_order_acquire(e, e->current, &use->sync, MOK_SCOPE_GPU, wait);
+}
+
+MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index word, mok_scope scope) {
+  mok_engine *e = mok_host;
+  if (e->detector == NULL) return;
+  mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
+  mok_order_release(e, e->current, &use->sync, scope);
+}
+
 MOK_FN mok_cta mok_enter(const mok_args *launch) {
   mok_fiber *f = mok_host->current;
   mok_cta c;
@@ -40,7 +96,10 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
 
   unsigned *next = mok_counter_set(&c, c.epoch + 1);
   const mok_index first = (mok_index)COUNTER_WORDS * c.cta / c.ctas, end = (mok_index)COUNTER_WORDS * (c.cta + 1) / c.ctas;
-  if (end > first) memset(next + first, 0, (size_t)(end - first) * sizeof *next);
+  if (end > first) {
+    mok_counters_cleared(&c, next + first, end - first);
+    memset(next + first, 0, (size_t)(end - first) * sizeof *next);
+  }
   return c;
 }
 
@@ -59,24 +118,36 @@ MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
   for (int i = 0; i < instances; ++i) {
     c->instance = i;
     c->instances = instances;
-    mok_fiber *f = mok_fiber_create(mok_host, c->host, worker, c);
+    mok_fiber *f = mok_fiber_create(mok_host, c->host, worker, c, first_warp + i * warps);
     if (f == NULL) return;
-    f->first_warp = first_warp + i * warps;
     (void)mok_release_add(&c->host->started);
   }
 }
 
+/* The last act of a worker: its stores have landed, so that a barrier that follows speaks for them. */
+MOK_FN void mok_worker_leave(mok_fiber *f) {
+  mok_wait_stores(0);
+  mok_order_end(mok_host, f);
+}
+
 MOK_FN void mok_join(mok_cta *c) {
-  const mok_host_wait_record all = {MOK_WAITS_JOIN, &c->host->ended, mok_acquire(&c->host->started), "", 0, 0};
+  const mok_host_wait_record all = {MOK_WAITS_JOIN, &c->host->ended, mok_acquire(&c->host->started), "", 0, 0, NULL};
   mok_block(&all);
+  mok_order_join(mok_host, mok_host->current);
 }
 
 MOK_FN void mok_grid_barrier(mok_cta *c) {
+  mok_engine *e = mok_host;
   unsigned *arrivals = mok_control(c->args, MOK_LINE_GRID_BARRIER);
-  const unsigned target = ++c->host->barriers * (unsigned)c->ctas;
+  const unsigned number = c->host->barriers++, target = c->host->barriers * (unsigned)c->ctas;
+  mok_sync *sync = mok_grid_sync(c, number);
+  mok_fence_proxy(e, e->current);
+  if (sync) mok_order_release(e, e->current, sync, MOK_SCOPE_GPU);
   mok_raise(arrivals);
-  const mok_host_wait_record all = {MOK_WAITS_GRID, arrivals, target, "", 0, 0};
+  const mok_host_wait_record all = {MOK_WAITS_GRID, arrivals, target, "", 0, 0, NULL};
   mok_block(&all);
+  if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_GPU, &all);
+  mok_fence_proxy(e, e->current);
 }
 
 MOK_FN unsigned *mok_flag(const mok_cta *c, int owner, int barrier, int from) {
@@ -84,35 +155,65 @@ MOK_FN unsigned *mok_flag(const mok_cta *c, int owner, int barrier, int from) {
 }
 
 MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int line) {
+  mok_engine *e = mok_host;
+  const bool with_peers = PLAN_GPUS > 1;
+  if (with_peers) mok_fence_system(e, e->current); /* every thread: its stores to peers, before its CTA arrives */
   mok_grid_barrier(c);
-  if (PLAN_GPUS == 1) return;
+  if (!with_peers) return;
   if (c->cta == 0)
     for (int peer = 0; peer < PLAN_GPUS; ++peer) {
+      mok_sync *sync = mok_flag_sync(c, peer, barrier, c->args->rank);
+      if (sync) mok_order_release(e, e->current, sync, MOK_SCOPE_SYSTEM);
       mok_release_store(mok_flag(c, peer, barrier, c->args->rank), c->epoch + 1);
       mok_preempt();
     }
   for (int peer = 0; peer < PLAN_GPUS; ++peer) {
     const mok_host_wait_record flag = {
-        MOK_WAITS_RANKS, mok_flag(c, c->args->rank, barrier, peer), c->epoch + 1, name, peer, line};
+        MOK_WAITS_RANKS, mok_flag(c, c->args->rank, barrier, peer), c->epoch + 1, name, peer, line, NULL};
     mok_block(&flag);
+    const mok_sync *sync = mok_flag_sync(c, c->args->rank, barrier, peer);
+    if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_SYSTEM, &flag);
   }
 }
 #define mok_rank_barrier(c, barrier) mok_host_rank_barrier(c, barrier, #barrier, __LINE__)
 
-MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index index, unsigned target, const char *worker,
-                          int line) {
-  mok_learn_name(mok_host, mok_host->current->worker, worker);
+MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index index, unsigned target, mok_edge edge,
+                          const char *worker, int line) {
+  mok_engine *e = mok_host;
+  mok_learn_name(e, e->current->worker, worker);
   const mok_host_wait_record reached = {
-      MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line};
+      MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line, NULL};
   mok_block(&reached);
+  mok_counter_waited(c, counter + index, target, &reached);
+  if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_fence_proxy(e, e->current);
 }
 #define mok_wait(c, counter, index, target, edge) \
-  ((void)(edge), mok_host_wait(c, counter, #counter, index, (unsigned)(target), __func__, __LINE__))
+  mok_host_wait(c, counter, #counter, index, (unsigned)(target), edge, __func__, __LINE__)
 
-MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, const char *worker) {
+/* What the edge asks of the producer before its release. */
+MOK_FN void mok_finish(mok_edge edge) {
+  switch (edge) {
+    case MOK_EDGE_BULK_TO_BULK:
+    case MOK_EDGE_BULK_TO_GENERIC:
+      mok_wait_stores(0);
+      break;
+    case MOK_EDGE_READ_TO_WRITE:
+      mok_wait_stores_read(0);
+      break;
+    case MOK_EDGE_GENERIC_TO_BULK:
+      mok_fence_proxy(mok_host, mok_host->current);
+      break;
+    case MOK_EDGE_GENERIC_TO_GENERIC:
+      break;
+  }
+}
+
+MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, mok_edge edge, const char *worker) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
+  mok_finish(edge);
+  mok_counter_signalled(c, counter + index, MOK_SCOPE_GPU);
   mok_raise(mok_counter_set(c, c->epoch) + counter + index);
 }
-#define mok_signal(c, counter, index, edge) ((void)(edge), mok_host_signal(c, counter, index, __func__))
+#define mok_signal(c, counter, index, edge) mok_host_signal(c, counter, index, edge, __func__)
 
 #endif

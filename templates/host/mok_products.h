@@ -5,77 +5,61 @@
 
 MOK_FN float activate(float gate, float up); /* kernel.cu */
 
-enum { MOK_MAX_STAGES = 16 };
-
-MOK_HOST_UNCHECKED MOK_FN char *mok_shared(mok_cta *c) {
-  if (c->host->shared == NULL) {
-    MOK_HOST_UNSEEN_BEGIN();
-    c->host->shared = (char *)malloc(LAYOUT_SHARED_BYTES);
-    if (c->host->shared == NULL) abort(); /* at most a quarter of a MB: the process is beyond help */
-    mok_poison(c->host->shared, LAYOUT_SHARED_BYTES);
-    MOK_HOST_UNSEEN_END();
-  }
-  return c->host->shared;
-}
+enum { MOK_STAGES = PLAN_GATE_UP_STAGES };
+static_assert(PLAN_DOWN_STAGES == MOK_STAGES && MOK_STAGES <= (int)MOK_MAX_STAGES, "both products use the same pipeline stages");
 
 template <class P>
 struct mok_stage {
-  enum : int { a_elements = P::m * P::k, elements = (P::m + P::n) * P::k };
+  enum : int { a_elements = P::m * P::k, elements = (P::m + P::n) * P::k, bytes = elements * 2, pitch = P::k * 2 };
   static_assert(P::m == PLAN_ROW_PADDING, "a row block is one tile high");
   static_assert(P::k % 16 == 0 && P::n % 2 == 0, "stages hold whole vectors, tiles both halves");
-  static_assert(P::stages >= 1 && P::stages <= (int)MOK_MAX_STAGES, "the pipeline's words hold the stages");
-  static_assert((long long)P::stages * elements * 2 <= LAYOUT_PIPELINE_BYTES, "region pipeline holds the stages");
+  static_assert((int)P::stages == (int)MOK_STAGES && MOK_STAGES * (long long)bytes <= LAYOUT_PIPELINE_BYTES,
+                "region pipeline holds the stages");
 };
 
-/* Slot of this worker's next stage. Both sides follow the same tasks, so they agree on where a geometry began. */
-template <class P>
-MOK_FN int mok_next_slot(mok_cta *c) {
-  const long long geometry = (long long)mok_stage<P>::elements * (MOK_MAX_STAGES + 1) + P::stages;
-  if (c->geometry != geometry) {
-    c->geometry = geometry;
-    c->first_stage = c->stage;
-  }
-  return (int)((c->stage - c->first_stage) % P::stages);
-}
-
-template <class P>
 MOK_FN mok_bf16 *mok_stage_data(mok_cta *c, int slot) {
-  return (mok_bf16 *)(mok_shared(c) + LAYOUT_PIPELINE_OFFSET) + slot * mok_stage<P>::elements;
+  return (mok_bf16 *)(mok_shared(c) + LAYOUT_PIPELINE_OFFSET + slot * (LAYOUT_PIPELINE_BYTES / MOK_STAGES));
 }
 
-/* Copies `valid` of P::k values and clears the others. */
+/* full: one arrival, of the loading worker, and the stage's bytes; empty: one of each multiplying instance. */
 template <class P>
-MOK_FN void mok_stage_row(mok_bf16 *to, const mok_bf16 *from, int valid) {
-  if (valid > 0) memcpy(to, from, (size_t)valid * sizeof *to);
-  if (valid < P::k) memset(to + valid, 0, (size_t)(P::k - valid) * sizeof *to);
+MOK_HOST_UNCHECKED MOK_FN void mok_stage_barriers(mok_host_cta *host, int slot) {
+  if (host->full[slot].count > 0) return;
+  mok_mbarrier_init(&host->full[slot], 1);
+  mok_mbarrier_init(&host->empty[slot], P::instances);
 }
 
 template <class P>
-MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k) {
+MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k, const char *function = __builtin_FUNCTION(),
+                           int line = __builtin_LINE()) {
   mok_host_cta *host = c->host;
-  const long long geometry = c->geometry;
-  const int slot = mok_next_slot<P>(c);
-  /* A new geometry overlays the old one: all slots must be free, else just this one. */
-  for (int s = 0; s < MOK_MAX_STAGES; ++s) {
-    if (s != slot && geometry == c->geometry) continue;
-    const mok_host_wait_record free_again = {MOK_WAITS_FREE_STAGE, &host->freed[s], host->uses[s] * P::instances, "", s, 0};
-    mok_block(&free_again);
-  }
-  mok_bf16 *a = mok_stage_data<P>(c, slot), *b = a + mok_stage<P>::a_elements;
-  const int first = k * P::k, valid = mok_min(P::k, P::k_extent - first);
-  const mok_bf16 *from = P::a(c, t) + first;
-  for (int i = 0; i < t->rows; ++i) mok_stage_row<P>(a + i * P::k, from + (mok_index)i * P::a_stride, valid);
+  const int slot = (int)(c->stage % MOK_STAGES);
+  const unsigned lap = c->stage++ / MOK_STAGES;
+  mok_stage_barriers<P>(host, slot);
+  if (lap > 0) mok_mbarrier_wait(&host->empty[slot], lap, MOK_WAITS_FREE_STAGE, slot);
+  mok_mbarrier *full = &host->full[slot];
+  mok_mbarrier_arrive(full, mok_stage<P>::bytes);
 
+  char *a = (char *)mok_stage_data(c, slot);
+  enum : int { pitch = mok_stage<P>::pitch };
+  const int first = k * P::k, valid = 2 * mok_min(P::k, P::k_extent - first);
+  const mok_copy rows_a = {a,       pitch, t->rows, pitch, (const char *)(P::a(c, t) + first), 2 * (long long)P::a_stride,
+                           t->rows, valid};
+  mok_issue_load(full, P::m * pitch, rows_a, function, line, "bulk load of a stage"); /* padding rows are nobody's */
   const int halves = P::gated ? 2 : 1, columns = P::n / halves, first_column = t->column * columns;
   for (int half = 0; half < halves; ++half) {
     const mok_rows rows = P::b(c, t, half);
-    for (int j = 0; j < columns; ++j, b += P::k) {
-      const bool real = first_column + j < P::columns;
-      mok_stage_row<P>(b, real ? rows.base + (first_column + j) * rows.stride + first : NULL, real ? valid : 0);
-    }
+    const int real = mok_max(0, mok_min(columns, P::columns - first_column));
+    const mok_copy rows_b = {a + (P::m + half * columns) * pitch,
+                             pitch,
+                             columns,
+                             pitch,
+                             (const char *)(rows.base + first_column * rows.stride + first),
+                             2 * rows.stride,
+                             real,
+                             valid};
+    mok_issue_load(full, (unsigned)(columns * pitch), rows_b, function, line, "bulk load of a stage");
   }
-  ++host->uses[slot];
-  mok_release_store(&host->filled[slot], ++c->stage);
   mok_preempt();
 }
 
@@ -136,62 +120,135 @@ MOK_HOST_UNCHECKED __attribute__((noinline)) static void mok_multiply(const mok_
 }
 
 template <class P>
-MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<P> &acc) {
+static void mok_agent_multiply(const mok_agent *agent) {
+#if defined(MOK_HOST_TSAN)
+  mok_tsan_read_range(agent->a, (unsigned long)(agent->product_rows * P::k) * sizeof *agent->a);
+  mok_tsan_read_range(agent->b, (unsigned long)(P::n * P::k) * sizeof *agent->b);
+#endif
+  mok_multiply<P>(agent->a, agent->b, agent->product_rows, agent->a_row, agent->sum);
+}
+
+/* wgmma: the tensor cores read the stage until the wait for them. */
+template <class P>
+MOK_HOST_UNCHECKED MOK_FN void mok_issue_product(const mok_bf16 *a, const mok_bf16 *b, int rows, float *a_row, float *sum,
+                                                 const char *function, int line) {
+  mok_engine *e = mok_host;
+  mok_fiber *f = e->current;
+  mok_agent *agent = mok_agent_make(e);
+  agent->owner = f;
+  agent->multiply = mok_agent_multiply<P>;
+  agent->a = a;
+  agent->b = b;
+  agent->product_rows = rows;
+  agent->a_row = a_row;
+  agent->sum = sum;
+  ++f->products;
+  if (e->clocks.on) {
+    const unsigned time = ++*mok_own_time(f, MOK_CLASS_LOAD);
+    const mok_site site = {function, line, "product of a stage"};
+    const mok_span of_a = {a, mok_stage<P>::pitch, rows, mok_stage<P>::pitch};
+    const mok_span of_b = {b, mok_stage<P>::pitch, P::n, mok_stage<P>::pitch};
+    mok_touch(e, MOK_CLASS_LOAD, time, false, of_a, site);
+    mok_touch(e, MOK_CLASS_LOAD, time, false, of_b, site);
+  }
+  mok_agent_start(e, agent);
+}
+
+MOK_HOST_UNCHECKED MOK_FN void mok_wait_products() {
+  mok_fiber *f = mok_host->current;
+  const mok_host_wait_record done = {MOK_WAITS_PRODUCT, &f->products_done, f->products, "", 0, 0, NULL};
+  mok_block(&done);
+  mok_order_awaited(mok_host, f, MOK_CLASS_LOAD, *mok_own_time(f, MOK_CLASS_LOAD));
+}
+
+template <class P>
+MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<P> &acc,
+                          const char *function = __builtin_FUNCTION(), int line = __builtin_LINE()) {
   (void)k;
   mok_host_cta *host = c->host;
-  const int slot = mok_next_slot<P>(c);
-  const mok_host_wait_record full = {MOK_WAITS_FULL_STAGE, &host->filled[slot], ++c->stage, "", slot, 0};
-  mok_block(&full);
+  const int slot = (int)(c->stage % MOK_STAGES);
+  const unsigned lap = c->stage++ / MOK_STAGES;
+  mok_stage_barriers<P>(host, slot);
+  mok_mbarrier_wait(&host->full[slot], lap + 1, MOK_WAITS_FULL_STAGE, slot);
   const mok_range rows = mok_my_rows<P>(c, t);
   if (rows.end > rows.first) {
-    const mok_bf16 *a = mok_stage_data<P>(c, slot), *b = a + mok_stage<P>::a_elements;
-    a += rows.first * P::k;
-#if defined(MOK_HOST_TSAN)
-    mok_tsan_read_range(a, (unsigned long)((rows.end - rows.first) * P::k) * sizeof *a);
-    mok_tsan_read_range(b, (unsigned long)(P::n * P::k) * sizeof *b);
-#endif
-    mok_multiply<P>(a, b, rows.end - rows.first, acc.sum + P::m * P::n, acc.sum);
+    const mok_bf16 *a = mok_stage_data(c, slot), *b = a + mok_stage<P>::a_elements;
+    mok_issue_product<P>(a + rows.first * P::k, b, rows.end - rows.first, acc.sum + P::m * P::n, acc.sum, function, line);
+    mok_wait_products();
   }
-  mok_raise(&host->freed[slot]);
+  mok_mbarrier_arrive(&host->empty[slot], 0);
+  mok_preempt();
 }
 
-template <class P>
-MOK_FN void mok_store(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
+/* Rows of a tile leave through region staging, some columns at a time: value(sums of the row, column) in, row_at(row) out. */
+template <class P, class place, class element>
+MOK_FN void mok_store_rows(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, int columns, place row_at, element value,
+                           const char *function, int line) {
+  mok_engine *e = mok_host;
   const mok_range rows = mok_my_rows<P>(c, t);
-  const int first = t->column * P::n, columns = mok_min(P::n, P::columns - first);
-  for (int i = rows.first; i < rows.end; ++i) {
-    mok_bf16 *out = P::out(c, t) + (mok_index)i * P::out_stride + first;
-    const float *sum = acc.sum + (i - rows.first) * P::n;
-    for (int j = 0; j < columns; ++j) out[j] = mok_to_bf16(sum[j]);
+  const int count = rows.end - rows.first, width = (int)(LAYOUT_STAGING_BYTES / (2 * PLAN_ROW_PADDING));
+  mok_bf16 *staging = (mok_bf16 *)(mok_shared(c) + LAYOUT_STAGING_OFFSET) + (mok_index)rows.first * width;
+  for (int first = 0; first < columns && count > 0; first += width) {
+    const int part = mok_min(width, columns - first);
+    mok_wait_stores_read(0); /* of the piece before: staging is free again */
+    mok_own_access(true, staging, 2LL * width, count, 2 * part, function, line, "fills the staging tile");
+    for (int i = 0; i < count; ++i)
+      for (int j = 0; j < part; ++j) staging[i * width + j] = mok_to_bf16(value(acc.sum + i * P::n, first + j));
+    mok_fence_proxy(e, e->current);
+    for (int i = 0; i < count;) {
+      char *to = (char *)(row_at(rows.first + i) + first);
+      int together = 1; /* rows at one distance make one copy */
+      long long pitch = 0;
+      while (i + together < count) {
+        const long long step = (char *)(row_at(rows.first + i + together) + first) - (to + (together - 1) * pitch);
+        if (together > 1 ? step != pitch : step < 2LL * part) break;
+        pitch = step;
+        ++together;
+      }
+      const mok_copy copy = {to, pitch, together, 2 * part, (const char *)(staging + i * width), 2LL * width, together, 2 * part};
+      mok_issue_store(copy, function, line, "bulk store of a tile");
+      i += together;
+    }
   }
   mok_preempt();
 }
 
 template <class P>
-MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
-  const mok_range rows = mok_my_rows<P>(c, t);
-  const int width = P::gated ? P::n / 2 : P::n, first = t->column * width, columns = mok_min(width, P::columns - first);
-  for (int i = rows.first; i < rows.end; ++i) {
-    mok_bf16 *out = P::out(c, t) + (mok_index)i * P::out_stride + first;
-    const float *gate = acc.sum + (i - rows.first) * P::n, *up = P::gated ? gate + width : gate;
-    for (int j = 0; j < columns; ++j) out[j] = mok_to_bf16(activate(P::gated ? gate[j] : 0.0f, up[j]));
-  }
-  mok_preempt();
+MOK_FN void mok_store(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, const char *function = __builtin_FUNCTION(),
+                      int line = __builtin_LINE()) {
+  const int first = t->column * P::n;
+  mok_store_rows<P>(
+      c, t, acc, mok_min(P::n, P::columns - first),
+      [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride + first; },
+      [](const float *sum, int column) { return sum[column]; }, function, line);
 }
 
 template <class P>
-MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
+MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc,
+                                const char *function = __builtin_FUNCTION(), int line = __builtin_LINE()) {
+  const int width = P::gated ? P::n / 2 : P::n, first = t->column * width;
+  mok_store_rows<P>(
+      c, t, acc, mok_min(width, P::columns - first),
+      [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride + first; },
+      [&](const float *sum, int column) {
+        return activate(P::gated ? sum[column] : 0.0f, sum[P::gated ? width + column : column]);
+      },
+      function, line);
+}
+
+template <class P>
+MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, const char *function = __builtin_FUNCTION(),
+                             int line = __builtin_LINE()) {
   static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a pushed row is a row of region combine");
-  const mok_route *source = mok_block_source(c, t);
-  const mok_range rows = mok_my_rows<P>(c, t);
-  const int first = t->column * P::n, columns = mok_min(P::n, P::columns - first);
-  for (int i = rows.first; i < rows.end; ++i) {
-    mok_bf16 *slots = (mok_bf16 *)mok_heap(c, source[i].rank, LAYOUT_COMBINE_OFFSET);
-    mok_bf16 *out = slots + (mok_index)source[i].route * PLAN_HIDDEN + first;
-    const float *sum = acc.sum + (i - rows.first) * P::n;
-    for (int j = 0; j < columns; ++j) out[j] = mok_to_bf16(sum[j]);
-    mok_preempt();
-  }
+  const int first = t->column * P::n;
+  const mok_route *source = mok_read_source(c, t, 0, t->rows, function, line);
+  mok_store_rows<P>(
+      c, t, acc, mok_min(P::n, P::columns - first),
+      [&](int row) {
+        mok_bf16 *slots = (mok_bf16 *)mok_heap(c, source[row].rank, LAYOUT_COMBINE_OFFSET);
+        return slots + (mok_index)source[row].route * PLAN_HIDDEN + first;
+      },
+      [](const float *sum, int column) { return sum[column]; }, function, line);
 }
 
 #endif

@@ -25,9 +25,7 @@ struct mok_host_cta;
 struct mok_cta {
   MOK_CTA_MEMBERS
   mok_host_cta *host;
-  unsigned stage;       /* pipeline stages this worker has filled or used so far */
-  unsigned first_stage; /* value of `stage` when the present stage geometry began */
-  long long geometry;   /* bytes of a stage and their number, of the product in the pipeline; 0: none yet */
+  unsigned stage; /* pipeline stages this worker has filled or used so far */
 };
 
 MOK_FN float mok_exp(float x) { return expf(x); }
@@ -50,10 +48,18 @@ MOK_FN mok_bf16 mok_to_bf16(float value) {
   return result;
 }
 
+/* Reads of tables by the functions that targets share, for the race detector. */
+static void mok_host_reads(const void *at, int bytes, const char *function);
+#define MOK_READS(at, bytes) mok_host_reads(at, bytes, __func__)
+
 #include "../mok_common.h"
 #include "mok_engine.h"
+#include "mok_shadow.h"
+#include "mok_order.h"
+#include "mok_agents.h"
 #include "mok_launch.h"
 #include "mok_routing.h"
+#include "mok_shared.h"
 #include "mok_rows.h"
 #include "mok_products.h"
 
