@@ -167,17 +167,20 @@ static mok_status assign_route(assigner *a, MlirOperation op) {
     make_move(a, op, publish, "mok.publish_tokens", LIST("args.x"), LIST("x"));
   }
   make_barrier(a, op, phase, "routed");
-  make_move(a, op, whole_cta_task(a, op, phase, "place_experts"), "mok.place_experts", LIST("route_offsets"),
+  /* What reads the peers' lists belongs to the next phase: a staged launch ends with this barrier. */
+  a->experts = make_phase(a, op, "experts");
+  make_move(a, op, whole_cta_task(a, op, a->experts, "place_experts"), "mok.place_experts", LIST("route_offsets"),
             LIST("expert_base", "expert_rows", "block_expert"));
-  make_barrier(a, op, phase, NULL);
-  make_move(a, op, whole_cta_task(a, op, phase, "place_rows"), "mok.place_rows",
+  make_barrier(a, op, a->experts, NULL);
+  make_move(a, op, whole_cta_task(a, op, a->experts, "place_rows"), "mok.place_rows",
             LIST("route_offsets", "route_list", "expert_base", "expert_rows"), LIST("row_source"));
-  make_barrier(a, op, phase, NULL);
+  make_barrier(a, op, a->experts, NULL);
   return remember(a, op, "row_source", true);
 }
 
 /* ---- phase experts ---- */
 
+/* Its roles, after the steps that place the rows. */
 static mok_status open_experts(assigner *a, MlirOperation source) {
   const mok_plan *plan = a->context->plan;
   const bool pushers = plan->comm == MOK_COMM_SMS; /* else the down product's epilogue pushes */
@@ -192,7 +195,6 @@ static mok_status open_experts(assigner *a, MlirOperation source) {
     return mok_pass_fail(a->context, source, "%lld pulling and %lld pushing warps do not fit %lld threads",
                          (long long)plan->pull_warps, (long long)plan->push_warps, (long long)plan->threads);
   mok_pass_extent(a->context, "mma_instances", consumers, "threads / 128 - 1");
-  a->experts = make_phase(a, source, "experts");
   MlirBlock comm = make_role(a, source, a->experts, "comm", "sms_comm");
   a->pull = make_worker(a, source, comm, "pull", (count){NULL, 0}, (count){NULL, 1}, (count){"pull_warps", 0}, "instance");
   if (pushers)

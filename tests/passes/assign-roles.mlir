@@ -40,10 +40,11 @@ module attributes {mok.after = "fuse-epilogues"} {
 // CHECK:       mok.sort_routes reads(@args.topk_ids) writes(@route_offsets, @route_list)
 // CHECK:       mok.publish_tokens reads(@args.x) writes(@x)
 // CHECK:   mok.barrier rank as routed
+// CHECK: mok.phase @experts
 // CHECK:     mok.place_experts
 // CHECK:   mok.barrier grid
 // CHECK:     mok.place_rows
-// CHECK: mok.phase @experts
+// CHECK:   mok.barrier grid
 // CHECK:   mok.role @comm ctas(sms_comm)
 // CHECK:     mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance)
 // CHECK:       mok.task @dispatch

@@ -231,8 +231,9 @@ START_TEST(view_says_what_the_kernel_does) {
   ck_assert_uint_eq(experts->once_count, 2);
   ck_assert_uint_eq(experts->per_minibatch_count, 4);
   ck_assert_str_eq(experts->per_minibatch[0], "dispatch");
-  ck_assert_uint_eq(experts->item_count, 3);
-  ck_assert(experts->items[2].barrier && experts->items[2].barrier->rank);
+  ck_assert_uint_eq(experts->item_count, 7); /* place_experts, grid, place_rows, grid, comm, compute, rank */
+  ck_assert(experts->items[1].barrier && !experts->items[1].barrier->rank);
+  ck_assert(experts->items[6].barrier && experts->items[6].barrier->rank);
 
   const mok_ir_worker *pull = find_worker(view, "pull");
   ck_assert(!pull->shares_cta);

@@ -37,6 +37,8 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {comm = loc("
         } loc("model.lua":2:85)
       } loc("model.lua":2:85)
       mok.barrier rank as routed loc("model.lua":2:85)
+    } loc("model.lua":2:85)
+    mok.phase @experts {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts {
@@ -53,8 +55,6 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {comm = loc("
         } loc("model.lua":2:85)
       } loc("model.lua":2:85)
       mok.barrier grid loc("model.lua":2:85)
-    } loc("model.lua":2:85)
-    mok.phase @experts {
       mok.role @comm ctas(sms_comm) {
         mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance) {
           mok.task @dispatch {

@@ -56,6 +56,8 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {comm = loc("m
         } loc("model.lua":2:85)
       } loc("model.lua":2:85)
       mok.barrier rank as routed loc("model.lua":2:85)
+    } loc("model.lua":2:85)
+    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down) {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts over(once) {
@@ -72,8 +74,6 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {comm = loc("m
         } loc("model.lua":2:85)
       } loc("model.lua":2:85)
       mok.barrier grid loc("model.lua":2:85)
-    } loc("model.lua":2:85)
-    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down) {
       mok.role @comm ctas(sms_comm) {
         mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance) {
           mok.task @dispatch over(row_block, piece) extent(row_pieces) {

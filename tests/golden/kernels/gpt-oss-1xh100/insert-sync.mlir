@@ -46,6 +46,8 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {clamp = loc("
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)
       mok.barrier rank as routed loc("model.lua":3:7)
+    } loc("model.lua":3:7)
+    mok.phase @experts per_minibatch(dispatch, up, down, combine) {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts over(once) {
@@ -62,8 +64,6 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {clamp = loc("
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)
       mok.barrier grid loc("model.lua":3:7)
-    } loc("model.lua":3:7)
-    mok.phase @experts per_minibatch(dispatch, up, down, combine) {
       mok.role @comm ctas(sms_comm) {
         mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance) {
           mok.task @dispatch over(row_block, piece) extent(row_pieces) {
