@@ -65,6 +65,17 @@ MOK_HOST_UNCHECKED static void mok_clock_join(mok_clocks *clocks, unsigned **to,
   for (size_t i = 0; i < clocks->length; ++i) into[i] = into[i] > from[i] ? into[i] : from[i];
 }
 
+/* The part of `from` that `limit` has too, of generic accesses or of the others. */
+MOK_HOST_UNCHECKED static void mok_clock_join_limited(mok_clocks *clocks, unsigned **to, const unsigned *from,
+                                                      const unsigned *limit, bool generic) {
+  if (from == NULL || limit == NULL) return;
+  if (*to == NULL) *to = mok_clock_make(clocks);
+  for (size_t i = 0; i < clocks->length; ++i) {
+    const unsigned time = from[i] < limit[i] ? from[i] : limit[i];
+    if ((i % MOK_CLASSES == MOK_CLASS_GENERIC) == generic && (*to)[i] < time) (*to)[i] = time;
+  }
+}
+
 MOK_HOST_UNCHECKED static inline void mok_clock_raise(mok_clocks *clocks, unsigned **clock, size_t component, unsigned time) {
   if (*clock == NULL) *clock = mok_clock_make(clocks);
   if ((*clock)[component] < time) (*clock)[component] = time;

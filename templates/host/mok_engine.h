@@ -115,6 +115,7 @@ struct mok_engine {
   mok_context thread;
   mok_stacks stacks;
   mok_fiber *current;
+  bool in_fiber;      /* and not in the scheduler */
   mok_fiber **fibers; /* live ones */
   size_t fiber_count, fiber_capacity;
   mok_host_cta *ctas;
@@ -391,7 +392,9 @@ MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
       f->state = MOK_FIBER_READY;
       e->current = f;
       e->report->switches++;
+      e->in_fiber = true;
       mok_context_switch(&e->thread, &f->context, false);
+      e->in_fiber = false;
       if (!mok_stack_intact(&f->context))
         mok_fail(e, MOK_HOST_FAULT, "a fiber overran its stack of %d bytes", (int)MOK_STACK_BYTES);
     }

@@ -174,6 +174,7 @@ MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int
     const mok_sync *sync = mok_flag_sync(c, c->args->rank, barrier, peer);
     if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_SYSTEM, &flag);
   }
+  mok_fence_proxy(e, e->current);
 }
 #define mok_rank_barrier(c, barrier) mok_host_rank_barrier(c, barrier, #barrier, __LINE__)
 

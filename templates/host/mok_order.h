@@ -69,9 +69,11 @@ MOK_HOST_UNCHECKED static void mok_order_release(mok_engine *e, mok_fiber *f, mo
   s->rank = f->cta->rank;
   if (s->scope == MOK_SCOPE_NONE || s->scope > scope) s->scope = scope;
   if (scope == MOK_SCOPE_SYSTEM) {
-    mok_clock_join(&e->clocks, &s->order, f->cta->system);
-    mok_clock_join(&e->clocks, &s->bulk, f->cta->system);
-    mok_clock_join(&e->clocks, &s->system, f->cta->system);
+    const unsigned *system = f->cta->system;
+    mok_clock_join(&e->clocks, &s->order, system);
+    mok_clock_join_limited(&e->clocks, &s->bulk, system, system, false);
+    mok_clock_join_limited(&e->clocks, &s->fenced, f->cta->fenced, system, true);
+    mok_clock_join(&e->clocks, &s->system, system);
   } else {
     mok_clock_join(&e->clocks, &s->order, f->order);
     mok_clock_join(&e->clocks, &s->bulk, f->bulk);

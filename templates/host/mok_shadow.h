@@ -123,6 +123,11 @@ MOK_HOST_UNCHECKED static void mok_say_place(mok_engine *e, const mok_range_shad
   mok_say(e, "rank %d's %s memory, byte %lld", range->rank, range->memory, offset);
 }
 
+/* The text is complete. What the fiber would do next rests on what is wrong: it does not return. */
+MOK_HOST_UNCHECKED static void mok_found(mok_engine *e) {
+  if (e->in_fiber) mok_context_switch(&e->current->context, &e->thread, false);
+}
+
 __attribute__((format(printf, 3, 4))) MOK_HOST_UNCHECKED static void mok_find(mok_engine *e, mok_host_finding finding,
                                                                               const char *format, ...) {
   if (e->result != MOK_HOST_OK) return;
@@ -132,7 +137,9 @@ __attribute__((format(printf, 3, 4))) MOK_HOST_UNCHECKED static void mok_find(mo
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
   e->report->finding = finding;
-  mok_fail(e, MOK_HOST_FINDING, "%s", text);
+  e->result = MOK_HOST_FINDING;
+  mok_say(e, "%s\n", text);
+  mok_found(e);
 }
 
 /* ---- histories ---- */
@@ -220,9 +227,9 @@ MOK_HOST_UNCHECKED static void mok_report_conflict(mok_engine *e, const mok_fibe
   if (e->result != MOK_HOST_OK) return;
   const bool bulk = mine->component % MOK_CLASSES != MOK_CLASS_GENERIC, other_bulk = other->component % MOK_CLASSES != 0;
   const bool proxy = bulk && !other_bulk && mok_known(f, false, other->component, other->time);
-  mok_find(e, proxy ? MOK_FINDING_PROXY : MOK_FINDING_RACE, "%s on", proxy ? "proxy: no fence between accesses" : "race");
-  e->text_used -= e->text_used > 0; /* the line goes on */
-  mok_say(e, " ");
+  e->result = MOK_HOST_FINDING;
+  e->report->finding = proxy ? MOK_FINDING_PROXY : MOK_FINDING_RACE;
+  mok_say(e, "%s on ", proxy ? "proxy: no fence between accesses" : "race");
   mok_say_place(e, range, offset);
   mok_say(e, "\n  ");
   mok_say_access(e, mine);
@@ -297,13 +304,14 @@ MOK_HOST_UNCHECKED static void mok_touch(mok_engine *e, mok_class how, unsigned 
         const mok_history *h = &d->histories[old];
         if (!writes && old == MOK_HISTORY_NEW && (d->poisoned || in_shared)) {
           if (e->result != MOK_HOST_OK) return;
-          mok_find(e, MOK_FINDING_UNWRITTEN, "unwritten:");
-          e->text_used -= e->text_used > 0;
-          mok_say(e, " ");
+          e->result = MOK_HOST_FINDING;
+          e->report->finding = MOK_FINDING_UNWRITTEN;
+          mok_say(e, "unwritten: ");
           mok_say_access(e, &mine);
           mok_say(e, " reads ");
           mok_say_place(e, range, i * MOK_PIECE_BYTES);
           mok_say(e, ", which nobody has written\n");
+          mok_found(e);
           return;
         }
         const mok_access *conflict = NULL;
