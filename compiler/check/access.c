@@ -3,25 +3,6 @@
 
 #include "engine.h"
 
-const char *check_agent_text(const check_run *run, const check_agent *agent) {
-  const check_task *task = &agent->worker->tasks[agent->task];
-  mok_buf out = mok_buf_make(run->c->arena);
-  mok_buf_printf(&out, "rank %lld, %s.%s CTA %d", (long long)run->rank, agent->worker->role->name, agent->worker->worker->name,
-                 (int)agent->cta);
-  if (agent->worker->instances > 1) mok_buf_printf(&out, " instance %d", (int)agent->instance);
-  mok_buf_printf(&out, ", task %s", task->task->name);
-  if (task->has_base)
-    mok_buf_printf(&out, " of %s %lld, tile %d", mok_ir_base_name(task->base), (long long)agent->block, (int)agent->second);
-  return out.data;
-}
-
-const char *check_launch_text(const check_run *run) {
-  return mok_arena_printf(
-      run->c->arena, "%s%slaunch %zu, %lld tokens and %lld row blocks on the rank, ring of %lld slots, minibatches of %lld",
-      run->which->when ? run->which->when : "", run->which->when ? ", " : "", run->launch + 1, (long long)run->tokens,
-      (long long)run->row_blocks, (long long)run->ring_slots, (long long)run->minibatch_blocks);
-}
-
 static size_t first_of(const check_track *track, const check_stream *stream, int64_t block) {
   return (size_t)(block % track->slots) * (size_t)stream->elements;
 }
@@ -42,16 +23,6 @@ static const char *block_text(const check_run *run, const check_track *track, in
   const char *base = mok_ir_base_name(track->base);
   if (!track->region->ring) return mok_arena_printf(run->c->arena, "%s %lld", base, (long long)block);
   return mok_arena_printf(run->c->arena, "%s %lld in ring slot %lld", base, (long long)block, (long long)(block % track->slots));
-}
-
-MOK_PRINTF(5, 6)
-static void report(check_run *run, const check_agent *agent, const check_op *op, mok_check_kind kind, const char *fmt, ...) {
-  va_list args;
-  va_start(args, fmt);
-  const char *text = mok_arena_vprintf(run->c->arena, fmt, args);
-  va_end(args);
-  check_find(run->c, kind, op->op, op->op->loc, check_launch_text(run), "%s: `%s` %s", check_agent_text(run, agent),
-             mok_check_op_text(run->c->arena, op->op), text);
 }
 
 static const char *verb(const check_stream *stream) { return stream->write ? "written" : "read"; }
@@ -91,19 +62,19 @@ static void check_read(check_run *run, const check_agent *agent, const check_op 
       const char *what = block_text(run, track, agent->block), *name = track->region->name;
       const char *writer = check_where(run->c, stream->worker, stream->task);
       if (holds < 0) {
-        report(run, agent, op, MOK_CHECK_UNWRITTEN, "reads @%s of %s, of which %s has not written tile %d: it holds poison", name,
-               what, writer, (int)(e / stream->worker->share));
+        check_report(run, agent, op, MOK_CHECK_UNWRITTEN, "reads @%s of %s, of which %s has not written tile %d: it holds poison",
+                     name, what, writer, (int)(e / stream->worker->share));
       } else if (holds < agent->block) {
-        report(run, agent, op, MOK_CHECK_UNWRITTEN,
-               "reads @%s of %s, of which %s has not written tile %d: it still holds that of %s %lld", name, what, writer,
-               (int)(e / stream->worker->share), mok_ir_base_name(track->base), (long long)holds);
+        check_report(run, agent, op, MOK_CHECK_UNWRITTEN,
+                     "reads @%s of %s, of which %s has not written tile %d: it still holds that of %s %lld", name, what, writer,
+                     (int)(e / stream->worker->share), mok_ir_base_name(track->base), (long long)holds);
       } else if (holds > agent->block) {
-        report(run, agent, op, MOK_CHECK_OVERWRITTEN, "reads @%s of %s after %s has written %s %lld over it", name, what, writer,
-               mok_ir_base_name(track->base), (long long)holds);
+        check_report(run, agent, op, MOK_CHECK_OVERWRITTEN, "reads @%s of %s after %s has written %s %lld over it", name, what,
+                     writer, mok_ir_base_name(track->base), (long long)holds);
       } else if (known[stream->instance[first + (size_t)e]] < stream->stamp[first + (size_t)e] || late > 0) {
         if (stream->instance[first + (size_t)e] == agent->number) continue;
-        report(run, agent, op, MOK_CHECK_UNORDERED, "reads @%s of %s, but no wait makes sure that %s has written it", name, what,
-               other_text(run, stream, e, stream->instance[first + (size_t)e]));
+        check_report(run, agent, op, MOK_CHECK_UNORDERED, "reads @%s of %s, but no wait makes sure that %s has written it", name,
+                     what, other_text(run, stream, e, stream->instance[first + (size_t)e]));
       } else {
         continue;
       }
@@ -123,15 +94,16 @@ static void check_reuse(check_run *run, const check_agent *agent, const check_op
     const size_t i = first + (size_t)e;
     const char *what = block_text(run, track, agent->block);
     if (stream->block[i] < before) {
-      report(run, agent, op, MOK_CHECK_OVERWRITTEN, "writes @%s of %s before %s has %s tile %d of %s %lld, which is there",
-             track->region->name, what, check_where(run->c, stream->worker, stream->task), verb(stream),
-             (int)(e / stream->worker->share), mok_ir_base_name(track->base), (long long)before);
+      check_report(run, agent, op, MOK_CHECK_OVERWRITTEN, "writes @%s of %s before %s has %s tile %d of %s %lld, which is there",
+                   track->region->name, what, check_where(run->c, stream->worker, stream->task), verb(stream),
+                   (int)(e / stream->worker->share), mok_ir_base_name(track->base), (long long)before);
       return;
     }
     if (stream->block[i] == before && known[stream->instance[i]] < stream->stamp[i] && stream->instance[i] != agent->number) {
-      report(run, agent, op, MOK_CHECK_UNORDERED,
-             "writes @%s of %s, but no wait makes sure that %s of %s %lld has %s what was there", track->region->name, what,
-             other_text(run, stream, e, stream->instance[i]), mok_ir_base_name(track->base), (long long)before, verb(stream));
+      check_report(run, agent, op, MOK_CHECK_UNORDERED,
+                   "writes @%s of %s, but no wait makes sure that %s of %s %lld has %s what was there", track->region->name, what,
+                   other_text(run, stream, e, stream->instance[i]), mok_ir_base_name(track->base), (long long)before,
+                   verb(stream));
       return;
     }
   }
@@ -143,18 +115,18 @@ static void check_write(check_run *run, const check_agent *agent, const check_op
   const size_t mine = first_of(track, access->stream, agent->block) + (size_t)element;
   const int64_t holds = access->stream->block[mine];
   if (holds == agent->block)
-    report(run, agent, op, MOK_CHECK_TWICE, "writes @%s of %s, which has been written already", track->region->name,
-           block_text(run, track, agent->block));
+    check_report(run, agent, op, MOK_CHECK_TWICE, "writes @%s of %s, which has been written already", track->region->name,
+                 block_text(run, track, agent->block));
   if (holds > agent->block)
-    report(run, agent, op, MOK_CHECK_OVERWRITTEN, "writes @%s of %s over %s %lld of a later lap", track->region->name,
-           block_text(run, track, agent->block), mok_ir_base_name(track->base), (long long)holds);
+    check_report(run, agent, op, MOK_CHECK_OVERWRITTEN, "writes @%s of %s over %s %lld of a later lap", track->region->name,
+                 block_text(run, track, agent->block), mok_ir_base_name(track->base), (long long)holds);
   for (int w = 0; w < track->write_count; ++w) {
     const check_stream *other = &track->writes[w];
     const size_t first = first_of(track, other, agent->block);
     for (int32_t e = 0; other != access->stream && e < other->elements; ++e)
       if (other->block[first + (size_t)e] == agent->block) {
-        report(run, agent, op, MOK_CHECK_TWICE, "writes @%s of %s, which %s has written", track->region->name,
-               block_text(run, track, agent->block), other_text(run, other, e, other->instance[first + (size_t)e]));
+        check_report(run, agent, op, MOK_CHECK_TWICE, "writes @%s of %s, which %s has written", track->region->name,
+                     block_text(run, track, agent->block), other_text(run, other, e, other->instance[first + (size_t)e]));
         break;
       }
   }
@@ -163,9 +135,9 @@ static void check_write(check_run *run, const check_agent *agent, const check_op
   const check_stream *own = access->stream;
   if (own->block[mine] >= 0 && own->instance[mine] != agent->number &&
       check_clock_of(run, agent->number)[own->instance[mine]] < own->stamp[mine])
-    report(run, agent, op, MOK_CHECK_UNORDERED, "writes @%s of %s, but no wait makes sure that %s of %s %lld is over",
-           track->region->name, block_text(run, track, agent->block), other_text(run, own, element, own->instance[mine]),
-           mok_ir_base_name(track->base), (long long)own->block[mine]);
+    check_report(run, agent, op, MOK_CHECK_UNORDERED, "writes @%s of %s, but no wait makes sure that %s of %s %lld is over",
+                 track->region->name, block_text(run, track, agent->block), other_text(run, own, element, own->instance[mine]),
+                 mok_ir_base_name(track->base), (long long)own->block[mine]);
   for (int w = 0; w < track->write_count; ++w)
     if (&track->writes[w] != own) check_reuse(run, agent, op, track, &track->writes[w]);
 }

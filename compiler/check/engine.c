@@ -50,28 +50,19 @@ static void publish(check_run *run, check_agent *a) {
 
 /* ---- ops; false: the agent cannot go on yet ---- */
 
-MOK_PRINTF(5, 6)
-static void report(check_run *run, const check_agent *a, const check_op *op, mok_check_kind kind, const char *fmt, ...) {
-  va_list args;
-  va_start(args, fmt);
-  const char *text = mok_arena_vprintf(run->c->arena, fmt, args);
-  va_end(args);
-  check_find(run->c, kind, op->op, op->op->loc, check_launch_text(run), "%s: `%s` %s", check_agent_text(run, a),
-             mok_check_op_text(run->c->arena, op->op), text);
-}
-
 /* Word that a wait or signal means, -1 with a finding if there is none. */
 static int64_t word_of(check_run *run, const check_agent *a, const check_op *op, int64_t lag) {
   const check_task *task = &a->worker->tasks[a->task];
   const mok_ir_counter *counter = op->op->counter;
   if (!task->has_base || task->base != op->op->index.base) {
-    report(run, a, op, MOK_CHECK_INDEX, "indexes by %s, which the task does not have", mok_ir_base_name(op->op->index.base));
+    check_report(run, a, op, MOK_CHECK_INDEX, "indexes by %s, which the task does not have",
+                 mok_ir_base_name(op->op->index.base));
     return -1;
   }
   const int64_t index = a->block - lag;
   if (index < 0 || index >= counter->words) {
-    report(run, a, op, MOK_CHECK_INDEX, "means word %lld of @%s, which has %lld", (long long)index, counter->name,
-           (long long)counter->words);
+    check_report(run, a, op, MOK_CHECK_INDEX, "means word %lld of @%s, which has %lld", (long long)index, counter->name,
+                 (long long)counter->words);
     return -1;
   }
   return counter->word + index;
@@ -105,7 +96,7 @@ static bool run_signal(check_run *run, check_agent *a, const check_op *op) {
   const mok_ir_counter *counter = op->op->counter;
   const uint32_t seen = ++run->counts[run->launch % 2][word];
   if ((int64_t)seen > counter->target.value)
-    report(run, a, op, MOK_CHECK_PASSED, "makes it %u, its target is %lld", seen, (long long)counter->target.value);
+    check_report(run, a, op, MOK_CHECK_PASSED, "makes it %u, its target is %lld", seen, (long long)counter->target.value);
   for (int g = 0; g < run->group->gate_count; ++g) {
     const check_gate *gate = &run->group->gates[g];
     if (gate->counter == counter && (int64_t)seen <= gate->target && word - counter->word < check_blocks(run, counter->per))
@@ -162,8 +153,8 @@ static bool run_mma(check_run *run, check_agent *a, const check_op *op) {
   const size_t slot = (size_t)a->pipe * (size_t)run->depth + (size_t)(a->sequence % run->depth);
   const check_tile *tile = &run->tiles[slot];
   if (tile->product != op->op->product || tile->block != a->block || tile->second != a->second)
-    report(run, a, op, MOK_CHECK_PIPELINE, "gets the tile of @%s, block %lld, tile %d from the loading worker",
-           tile->product->name, (long long)tile->block, (int)tile->second);
+    check_report(run, a, op, MOK_CHECK_PIPELINE, "gets the tile of @%s, block %lld, tile %d from the loading worker",
+                 tile->product->name, (long long)tile->block, (int)tile->second);
   join(check_clock_of(run, a->number), run->handed + slot * (size_t)run->agent_count, run->agent_count);
   ++a->sequence;
   return true;

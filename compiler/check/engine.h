@@ -74,9 +74,15 @@ typedef struct check_run {
       ready_buffer, streams_buffer, counts_buffer, waiters_buffer;
 } check_run;
 
+/* verdict.c */
 /* "rank 3, comm.pull CTA 2 instance 1, task dispatch of row_block 45, tile 2" */
 const char *check_agent_text(const check_run *run, const check_agent *agent);
 const char *check_launch_text(const check_run *run); /* the case and the launch's sizes */
+/* "<agent>: `<op>` <text>" */
+void check_report(check_run *run, const check_agent *agent, const check_op *op, mok_check_kind kind, const char *fmt, ...)
+    MOK_PRINTF(5, 6);
+void check_deadlock(check_run *run); /* instances that are neither done nor ready */
+void check_counters(check_run *run);
 
 /* tiles.c */
 int64_t check_blocks(const check_run *run, mok_ir_base base);    /* of this rank and launch */
@@ -92,11 +98,8 @@ void check_make_ready(check_run *run, check_agent *agent);
 check_agent *check_take_ready(check_run *run, int *burst);           /* as the chooser says */
 void check_run_agent(check_run *run, check_agent *agent, int burst); /* until it is done, stuck, or has run `burst` ops */
 
-/* verdict.c */
-void check_deadlock(check_run *run); /* instances that are neither done nor ready */
-void check_counters(check_run *run);
-
-/* The accesses of the agent's current op, by happens-before. */
+/* access.c
+ * The accesses of the agent's current op, by happens-before. */
 void check_accesses(check_run *run, check_agent *agent, const check_op *op);
 
 static inline check_clock *check_clock_of(const check_run *run, int32_t agent) {

@@ -143,12 +143,14 @@ static mok_status add_worker(mok_checker *c, check_group *g, const mok_ir_phase 
 }
 
 static mok_status add_role(mok_checker *c, check_group *g, const mok_ir_phase *phase, const mok_ir_role *role) {
-  int loaders = 0;
+  int loaders = 0, multipliers = 0;
   for (size_t i = 0; i < role->worker_count; ++i) {
     MOK_TRY(add_worker(c, g, phase, role, &role->workers[i]));
     loaders += g->workers[g->worker_count - 1].loads;
+    multipliers += g->workers[g->worker_count - 1].multiplies;
   }
   ++g->role_count;
+  if ((loaders > 0) != (multipliers > 0)) return MOK_ERROR(MOK_ERR_CODEGEN, "role @%s: load and mma come in pairs", role->name);
   if (loaders > 1) return MOK_ERROR(MOK_ERR_CODEGEN, "role @%s has %d loading workers", role->name, loaders);
   return MOK_OK;
 }

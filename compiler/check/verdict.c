@@ -1,5 +1,33 @@
-/* What is wrong at the end of a group: instances that are stuck, counters that are short. */
+/* Findings of a run in words; and what is wrong at the end of a group: instances that are stuck, counters that are short. */
 #include "engine.h"
+
+const char *check_agent_text(const check_run *run, const check_agent *agent) {
+  const check_task *task = &agent->worker->tasks[agent->task];
+  mok_buf out = mok_buf_make(run->c->arena);
+  mok_buf_printf(&out, "rank %lld, %s.%s CTA %d", (long long)run->rank, agent->worker->role->name, agent->worker->worker->name,
+                 (int)agent->cta);
+  if (agent->worker->instances > 1) mok_buf_printf(&out, " instance %d", (int)agent->instance);
+  mok_buf_printf(&out, ", task %s", task->task->name);
+  if (task->has_base)
+    mok_buf_printf(&out, " of %s %lld, tile %d", mok_ir_base_name(task->base), (long long)agent->block, (int)agent->second);
+  return out.data;
+}
+
+const char *check_launch_text(const check_run *run) {
+  return mok_arena_printf(
+      run->c->arena, "%s%slaunch %zu, %lld tokens and %lld row blocks on the rank, ring of %lld slots, minibatches of %lld",
+      run->which->when ? run->which->when : "", run->which->when ? ", " : "", run->launch + 1, (long long)run->tokens,
+      (long long)run->row_blocks, (long long)run->ring_slots, (long long)run->minibatch_blocks);
+}
+
+void check_report(check_run *run, const check_agent *agent, const check_op *op, mok_check_kind kind, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  const char *text = mok_arena_vprintf(run->c->arena, fmt, args);
+  va_end(args);
+  check_find(run->c, kind, op->op, op->op->loc, check_launch_text(run), "%s: `%s` %s", check_agent_text(run, agent),
+             mok_check_op_text(run->c->arena, op->op), text);
+}
 
 static const char *waits_text(const check_run *run, const check_agent *a) {
   const check_op *op = &a->worker->tasks[a->task].ops[a->op];

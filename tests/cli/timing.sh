@@ -1,5 +1,5 @@
 #!/bin/bash
-# How fast the tool must be: start-up 20 ms, explain 100 ms, build 5 s cold and 300 ms from the cache.
+# How fast the tool must be: start-up 20 ms, explain 100 ms, check of 64 ranks 10 s, build 5 s cold and 300 ms from the cache.
 #   timing.sh MOKGEN SOURCE_FOLDER
 # Each is the best of several tries: a limit that holds once holds for the program. While others keep all cores busy, the CPU time of
 # the command and its children counts in place of the clock's. MOK_TIMING_FACTOR (default 1) scales the limits on slow machines.
@@ -45,6 +45,8 @@ measure 'start-up' 20 40 : "$mokgen" --version
 for file in "$examples"/*.lua; do
   measure "explain $(basename "$file")" 100 20 : "$mokgen" explain "$file"
 done
+printf '%s\n' 'model(require "kimi-k2" {})' 'topology { gpu = "GB300", gpus = 64 }' 'workload { tokens_per_gpu = 8192 }' >"$work/rack.lua"
+measure 'check of a rack' 10000 3 : "$mokgen" check "$work/rack.lua"
 layer=$examples/kimi-k2-2xh200.lua
 if "$mokgen" "$layer" -o "$work/first.mok" >/dev/null 2>"$work/err"; then
   measure 'build, cold' 5000 5 'rm -rf "$MOKGEN_CACHE_DIR" "$work/p.mok"' "$mokgen" "$layer" -o "$work/p.mok"

@@ -54,12 +54,14 @@ START_TEST(parts_of_a_place_may_be_unknown) {
   mok_diag_report(diag, MOK_WARNING, at(2, 0, 0), NULL, "line only");
   mok_diag_report(diag, MOK_WARNING, at(9, 1, 1), NULL, "past the end");
   mok_diag_report(diag, MOK_WARNING, (mok_loc){.file = "other.lua", .line = 1, .column = 1}, NULL, "no text");
+  ck_assert_int_eq(mok_diag_warnings(diag), 5);
   ck_assert_str_eq(printed(false),
                    "warning: nowhere\n"
                    "m.lua: warning: file only\n"
                    "m.lua:2: warning: line only\n  two\n"
                    "m.lua:9:1: warning: past the end\n"
                    "other.lua:1:1: warning: no text\n");
+  ck_assert_int_eq(mok_diag_warnings(diag), 0); /* printed and forgotten */
   ck_assert_ptr_null(mok_diag_status(diag, MOK_ERR_DESCRIPTION)); /* warnings are no errors */
 }
 END_TEST
