@@ -20,21 +20,27 @@ static mok_status aborted(const control *c, int rank) {
   const unsigned cta = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_CTA), epoch = word(c, MOK_LINE_EPOCH, 0);
   switch (kind) {
     case 1:
-      return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u: CTA %u, role %u, worker %u waited for word %u + %u of the "
-                       "counters: expected %u, seen %u", rank, epoch, cta, role, instance, number, index, expected, seen);
+      return MOK_ERROR(MOK_ERR_PROTOCOL,
+                       "rank %d gave up in launch %u: CTA %u, role %u, worker %u waited for word %u + %u of the "
+                       "counters: expected %u, seen %u",
+                       rank, epoch, cta, role, instance, number, index, expected, seen);
     case 2:
-      return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u: CTA %u waited at grid barrier %u: expected %u arrivals, seen %u",
-                       rank, epoch, cta, number, expected, seen);
+      return MOK_ERROR(MOK_ERR_PROTOCOL,
+                       "rank %d gave up in launch %u: CTA %u waited at grid barrier %u: expected %u arrivals, seen %u", rank,
+                       epoch, cta, number, expected, seen);
     case 3:
-      return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u: CTA %u waited at rank barrier %u for rank %u: expected launch "
-                       "number %u, seen %u", rank, epoch, cta, number, index, expected, seen);
+      return MOK_ERROR(MOK_ERR_PROTOCOL,
+                       "rank %d gave up in launch %u: CTA %u waited at rank barrier %u for rank %u: expected launch "
+                       "number %u, seen %u",
+                       rank, epoch, cta, number, index, expected, seen);
     default:
       return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u, without a record of the wait", rank, epoch);
   }
 }
 
 static void add_input_errors(const mok_kernel_info *info, const control *c, int rank, mok_input_errors *out) {
-  const uint32_t ids = word(c, MOK_LINE_INPUT_ERROR, MOK_INPUT_BAD_IDS), counts = word(c, MOK_LINE_INPUT_ERROR, MOK_INPUT_BAD_TOKENS);
+  const uint32_t ids = word(c, MOK_LINE_INPUT_ERROR, MOK_INPUT_BAD_IDS),
+                 counts = word(c, MOK_LINE_INPUT_ERROR, MOK_INPUT_BAD_TOKENS);
   if (ids && !out->bad_ids) {
     const uint32_t route = word(c, MOK_LINE_INPUT_ERROR, MOK_INPUT_ROUTE);
     out->rank = rank;
@@ -84,11 +90,12 @@ static mok_status check_ranks(mok_workspace *ws, mok_input_errors *errors) {
 
 static mok_status input_status(const mok_kernel *kernel, const mok_input_errors *e) {
   if (e->bad_counts)
-    return MOK_ERROR(MOK_ERR_USAGE, "%" PRId64 " launches had a token count outside 0 to %d and computed nothing; the first was %d",
+    return MOK_ERROR(MOK_ERR_USAGE,
+                     "%" PRId64 " launches had a token count outside 0 to %d and computed nothing; the first was %d",
                      e->bad_counts, kernel->info.tokens_per_rank, e->count);
   if (e->bad_ids)
-    return MOK_ERROR(MOK_ERR_USAGE, "%" PRId64 " expert ids are outside 0 to %d; the first: rank %d token %d slot %d: %d", e->bad_ids,
-                     kernel->info.experts - 1, e->rank, e->token, e->slot, e->id);
+    return MOK_ERROR(MOK_ERR_USAGE, "%" PRId64 " expert ids are outside 0 to %d; the first: rank %d token %d slot %d: %d",
+                     e->bad_ids, kernel->info.experts - 1, e->rank, e->token, e->slot, e->id);
   return MOK_OK;
 }
 

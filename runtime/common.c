@@ -31,11 +31,12 @@ mok_status mok_take_args(void *to, size_t size, size_t oldest, const void *from,
   size_t given;
   memcpy(&given, from, sizeof given);
   if (given < oldest)
-    return MOK_ERROR(MOK_ERR_USAGE, "%s: struct_size is %zu, at least %zu is needed; set it to sizeof(%s)", what, given, oldest, what);
+    return MOK_ERROR(MOK_ERR_USAGE, "%s: struct_size is %zu, at least %zu is needed; set it to sizeof(%s)", what, given, oldest,
+                     what);
   for (size_t i = size; i < given; i++)
     if (((const unsigned char *)from)[i])
-      return MOK_ERROR(MOK_ERR_USAGE, "%s: struct_size is %zu and the byte at %zu is not 0, but libmok %s knows %zu bytes", what, given,
-                       i, MOKGEN_VERSION, size);
+      return MOK_ERROR(MOK_ERR_USAGE, "%s: struct_size is %zu and the byte at %zu is not 0, but libmok %s knows %zu bytes", what,
+                       given, i, MOKGEN_VERSION, size);
   memset(to, 0, size);
   memcpy(to, from, given < size ? given : size);
   memcpy(to, &size, sizeof size);

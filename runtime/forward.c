@@ -43,18 +43,22 @@ static mok_status check_rank(const mok_workspace *ws, int r, const mok_forward_a
     if (pointers[i].needed && !pointers[i].pointer)
       return MOK_ERROR(MOK_ERR_USAGE, "rank %d: %s is NULL, but needed", rank, pointers[i].name);
     if ((uintptr_t)pointers[i].pointer % pointers[i].alignment != 0)
-      return MOK_ERROR(MOK_ERR_USAGE, "rank %d: %s is not aligned to %d bytes", rank, pointers[i].name, (int)pointers[i].alignment);
+      return MOK_ERROR(MOK_ERR_USAGE, "rank %d: %s is not aligned to %d bytes", rank, pointers[i].name,
+                       (int)pointers[i].alignment);
   }
   return MOK_OK;
 }
 
 /* Strides in elements; 0 becomes the stride without gaps. */
-static mok_status take_weights(int rank, const char *name, const mok_weights *from, int64_t rows, int64_t columns, mok_weight *to) {
+static mok_status take_weights(int rank, const char *name, const mok_weights *from, int64_t rows, int64_t columns,
+                               mok_weight *to) {
   const int64_t row = from->row_stride ? from->row_stride : columns;
   const int64_t expert = from->expert_stride ? from->expert_stride : rows * row;
   if (row < columns || row % 8 != 0 || expert < 0 || expert % 8 != 0)
-    return MOK_ERROR(MOK_ERR_USAGE, "rank %d: %s has strides of %" PRId64 " and %" PRId64 " elements; rows have %" PRId64
-                     ", and both must be multiples of 8", rank, name, expert, row, columns);
+    return MOK_ERROR(MOK_ERR_USAGE,
+                     "rank %d: %s has strides of %" PRId64 " and %" PRId64 " elements; rows have %" PRId64
+                     ", and both must be multiples of 8",
+                     rank, name, expert, row, columns);
   *to = (mok_weight){from->base, expert, row};
   return MOK_OK;
 }
@@ -112,8 +116,8 @@ static mok_status launch(mok_workspace *ws, const mok_captured *ranks, int comm,
   return MOK_OK;
 }
 
-static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const mok_launch_options *options, mok_cu_stream stream,
-                          mok_captured *ranks, int *capturing) {
+static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const mok_launch_options *options,
+                          mok_cu_stream stream, mok_captured *ranks, int *capturing) {
   int comm = 0, compute = 0;
   MOK_TRY(count_ctas(ws, "communication", options->comm_ctas, ws->kernel->info.comm_ctas, &comm));
   MOK_TRY(count_ctas(ws, "compute", options->compute_ctas, ws->kernel->info.compute_ctas, &compute));
@@ -138,10 +142,10 @@ mok_status mok_forward(mok_workspace *ws, const mok_forward_args *args, const mo
   mok_launch_options options = {0};
   if (!ws || !args) return MOK_ERROR(MOK_ERR_USAGE, "mok_forward: %s is NULL", ws ? "args" : "workspace");
   if (ws->aborted)
-    return MOK_ERROR(MOK_ERR_PROTOCOL, "an earlier launch of this workspace gave up waiting (mok_check says why): create a new one, on "
+    return MOK_ERROR(MOK_ERR_PROTOCOL,
+                     "an earlier launch of this workspace gave up waiting (mok_check says why): create a new one, on "
                      "all ranks");
-  if (caller_options)
-    MOK_TRY(mok_take_args(&options, sizeof options, sizeof options, caller_options, "mok_launch_options"));
+  if (caller_options) MOK_TRY(mok_take_args(&options, sizeof options, sizeof options, caller_options, "mok_launch_options"));
   mok_captured *ranks = malloc(sizeof *ranks + sizeof(mok_rank_args) * (size_t)ws->ranks);
   if (!ranks) return MOK_ERROR(MOK_ERR_IO, "out of memory");
   int capturing = 0;

@@ -20,8 +20,8 @@ static mok_status read_number(const mok_package *package, const char *key, int64
   errno = 0;
   const long long value = strtoll(text, &end, 10);
   if (text[strspn(text, "0123456789")] != '\0' || *end != '\0' || errno || value < min || value > max)
-    return MOK_ERROR(MOK_ERR_IO, "the package's manifest says '%s %s', which is no number from %" PRId64 " to %" PRId64, key, text,
-                     min, max);
+    return MOK_ERROR(MOK_ERR_IO, "the package's manifest says '%s %s', which is no number from %" PRId64 " to %" PRId64, key,
+                     text, min, max);
   *out = value;
   return MOK_OK;
 }
@@ -44,7 +44,8 @@ static mok_status read_control(const mok_package *package, int64_t local_bytes, 
     const long long bytes = strtoll(end, NULL, 10);
     const long long need = (long long)MOK_CONTROL_LINES * MOK_LINE_WORDS * 4;
     if (at < 0 || bytes < need || at > local_bytes - need || at % 128 != 0)
-      return MOK_ERROR(MOK_ERR_IO, "the package's manifest says 'region %s', which is no place for %lld bytes", line->value, need);
+      return MOK_ERROR(MOK_ERR_IO, "the package's manifest says 'region %s', which is no place for %lld bytes", line->value,
+                       need);
     *offset = at;
     return MOK_OK;
   }
@@ -112,17 +113,19 @@ static mok_status check_limits(mok_kernel *kernel, const char *device_name) {
   MOK_TRY(attribute(kernel, MOK_CU_DEVICE_COOPERATIVE, &cooperative));
   MOK_TRY(attribute(kernel, MOK_CU_DEVICE_VIRTUAL_MEMORY, &virtual_memory));
   if (kernel->grid > kernel->sms)
-    return MOK_ERROR(MOK_ERR_GPU, "the plan has %d CTAs, one for each SM, but device %d (%s) has %d SMs; plan for it with "
-                     "topology.gpu = { base = ..., sms = %d }", kernel->grid, kernel->ordinal, device_name, kernel->sms, kernel->sms);
+    return MOK_ERROR(MOK_ERR_GPU,
+                     "the plan has %d CTAs, one for each SM, but device %d (%s) has %d SMs; plan for it with "
+                     "topology.gpu = { base = ..., sms = %d }",
+                     kernel->grid, kernel->ordinal, device_name, kernel->sms, kernel->sms);
   if (kernel->shared_bytes > shared)
-    return MOK_ERROR(MOK_ERR_GPU, "the plan has %" PRId64 " bytes of shared memory in a CTA, device %d (%s) has %d", kernel->shared_bytes,
-                     kernel->ordinal, device_name, shared);
+    return MOK_ERROR(MOK_ERR_GPU, "the plan has %" PRId64 " bytes of shared memory in a CTA, device %d (%s) has %d",
+                     kernel->shared_bytes, kernel->ordinal, device_name, shared);
   if (!cooperative)
-    return MOK_ERROR(MOK_ERR_GPU, "device %d (%s) has no cooperative launches, which keep all CTAs running at once", kernel->ordinal,
-                     device_name);
+    return MOK_ERROR(MOK_ERR_GPU, "device %d (%s) has no cooperative launches, which keep all CTAs running at once",
+                     kernel->ordinal, device_name);
   if (!virtual_memory)
-    return MOK_ERROR(MOK_ERR_GPU, "device %d (%s) has no virtual memory management, which the symmetric heap needs", kernel->ordinal,
-                     device_name);
+    return MOK_ERROR(MOK_ERR_GPU, "device %d (%s) has no virtual memory management, which the symmetric heap needs",
+                     kernel->ordinal, device_name);
   return MOK_OK;
 }
 
@@ -136,7 +139,8 @@ static mok_status load_code(mok_kernel *kernel, const mok_package *package, cons
   MOK_CU_TRY(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel->function, kernel->threads,
                                                                (size_t)kernel->shared_bytes));
   if (per_sm < 1)
-    return MOK_ERROR(MOK_ERR_GPU, "an SM of device %d (%s) does not hold a CTA of %d threads and %" PRId64 " bytes of shared memory",
+    return MOK_ERROR(MOK_ERR_GPU,
+                     "an SM of device %d (%s) does not hold a CTA of %d threads and %" PRId64 " bytes of shared memory",
                      kernel->ordinal, device_name, kernel->threads, kernel->shared_bytes);
   kernel->resident_ctas = per_sm * kernel->sms;
   MOK_CU_TRY(cuda, cuStreamCreate(&kernel->stream, MOK_CU_STREAM_NON_BLOCKING));
@@ -161,8 +165,8 @@ static mok_status open_device(mok_kernel *kernel, const mok_package *package) {
   mok_status status = load_code(kernel, package, name);
   mok_kernel_leave(kernel);
   if (!status)
-    mok_log(kernel, "%s: loaded on device %d (%s, %d SMs): %d CTAs of %d threads, %" PRId64 " bytes of shared memory", kernel->name,
-            kernel->ordinal, name, kernel->sms, kernel->grid, kernel->threads, kernel->shared_bytes);
+    mok_log(kernel, "%s: loaded on device %d (%s, %d SMs): %d CTAs of %d threads, %" PRId64 " bytes of shared memory",
+            kernel->name, kernel->ordinal, name, kernel->sms, kernel->grid, kernel->threads, kernel->shared_bytes);
   return status;
 }
 

@@ -58,8 +58,8 @@ struct mok_workspace {
   mok_kernel *kernel;
   mok_team *team;
   int first_rank, ranks;
-  size_t local_size;       /* of one rank, rounded */
-  mok_cu_pointer local;    /* ranks * local_size */
+  size_t local_size;        /* of one rank, rounded */
+  mok_cu_pointer local;     /* ranks * local_size */
   mok_cu_pointer rank_args; /* mok_rank_args[ranks] */
   mok_captured *captured;
   bool aborted;
@@ -71,8 +71,8 @@ void mok_kernel_leave(const mok_kernel *kernel);
 
 void mok_log(const mok_kernel *kernel, const char *fmt, ...) MOK_PRINTF(2, 3);
 
-/* Copies a struct of the caller's into the library's form of it: a shorter one (older header) is filled up with zeros, a longer one
- * must have zeros in what is not known here. Both begin with size_t struct_size; `oldest` is the smallest that was ever valid. */
+/* Copies a struct of the caller's into the library's form of it: a shorter one (older header) is filled up with zeros, a longer
+ * one must have zeros in what is not known here. Both begin with size_t struct_size; `oldest` is the smallest ever valid. */
 MOK_MUST_USE mok_status mok_take_args(void *to, size_t size, size_t oldest, const void *from, const char *what);
 
 #endif

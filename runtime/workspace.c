@@ -68,8 +68,10 @@ static mok_status check_peers(const mok_group *group) {
       const mok_kernel *a = group->kernels[i], *b = group->kernels[j];
       if (i == j) continue;
       if (memcmp(&a->uuid, &b->uuid, sizeof a->uuid) == 0)
-        return MOK_ERROR(MOK_ERR_USAGE, "mok_group: kernels %d and %d are on the same device %d; give one kernel to run all ranks on "
-                         "one device", i, j, a->ordinal);
+        return MOK_ERROR(MOK_ERR_USAGE,
+                         "mok_group: kernels %d and %d are on the same device %d; give one kernel to run all ranks on "
+                         "one device",
+                         i, j, a->ordinal);
       int possible = 0;
       MOK_CU_TRY(&a->cuda, cuDeviceCanAccessPeer(&possible, a->device, b->device));
       if (!possible)

@@ -1,20 +1,23 @@
 /* run: random input through the compiled kernel, checked against the reference. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../runtime/base/file.h"
 #include "../../runtime/base/json.h"
 #include "../package/package.h"
 #include "commands.h"
-#include "driver_gpu.h"
+#include "gpu_run.h"
 #include "host_kernel.h"
 #include "npy.h"
+#include "run_target.h"
 #include "stages.h"
 #include "verdict.h"
 
-enum { DEFAULT_HOST_TOKENS = 64 };
+enum { DEFAULT_HOST_TOKENS = 64, DEFAULT_GPU_SAMPLE = 256 };
 
 typedef struct run_request {
+  mok_run_place place;
   int64_t *tokens; /* [gpus] */
   mok_routing routing;
   int64_t sample; /* tokens of each rank to check, 0: all */
@@ -24,40 +27,13 @@ typedef struct run_request {
 
 typedef struct run_result {
   mok_verdict verdict;
-  int64_t time_us; /* fastest launch */
+  int64_t time_us; /* host: fastest launch; GPUs: median, without the first if there are more */
 } run_result;
 
-/* This version runs on the host only: an explicit demand for GPUs never falls back. */
-static mok_status choose_target(mok_session *session, mok_work *work) {
-  const mok_options *options = &session->options;
-  const bool explicit_host = work->target_name && mok_target_find(work->target_name)->native;
-  if (explicit_host && options->require_gpu.given)
-    return MOK_ERROR(MOK_ERR_USAGE, "--require-gpu contradicts --target %s", work->target_name);
-  if (!explicit_host) {
-    mok_driver_gpu device;
-    mok_status status = mok_driver_gpu_query(session->arena, &device);
-    if (work->target_name || options->require_gpu.given) {
-      if (status) return mok_status_context(status, "looking for %" PRId64 " GPUs to run on", work->model->gpus);
-      if (device.count < work->model->gpus)
-        return MOK_ERROR(MOK_ERR_GPU, "the description needs %" PRId64 " GPUs, the driver sees %d", work->model->gpus,
-                         device.count);
-      return MOK_ERROR(MOK_ERR_NO_PLAN,
-                       "not in this version: running on a GPU; --target host runs the same kernel text on the CPU");
-    }
-    const bool host_row = strcmp(work->plan->gpu.arch, "host") == 0;
-    if (!host_row)
-      mok_session_note(session, "running on the host target (%s)", status ? "no usable GPU" : "this version runs on no GPU");
-    mok_session_remark(session, "%s", status ? mok_status_text(status) : device.name);
-    mok_status_free(status);
-  }
-  work->target_name = "host";
-  return MOK_OK;
-}
-
 /* "N" for every rank, or "N0,N1,.." with one count for each. */
-static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t *tokens) {
+static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t most, int64_t *tokens) {
   if (!session->options.tokens.given) {
-    const int64_t count = model->tokens_per_gpu < DEFAULT_HOST_TOKENS ? model->tokens_per_gpu : DEFAULT_HOST_TOKENS;
+    const int64_t count = model->tokens_per_gpu < most ? model->tokens_per_gpu : most;
     for (int64_t r = 0; r < model->gpus; ++r) tokens[r] = count;
     if (count < model->tokens_per_gpu)
       mok_session_note(session, "%" PRId64 " tokens per rank of a capacity of %" PRId64 " (--tokens)", count,
@@ -93,15 +69,19 @@ static mok_status parse_check(const mok_model *model, const char *text, int64_t 
 
 static mok_status parse_request(mok_session *session, const mok_model *model, run_request *out) {
   const mok_options *options = &session->options;
-  memset(out, 0, sizeof *out);
+  const bool on_host = out->place == MOK_RUN_HOST;
   out->tokens = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, int64_t);
   out->seed = options->seed.given ? (uint64_t)options->seed.number : 1;
   out->seeds = options->seeds.given ? options->seeds.number : 1;
   out->iters = options->iters.given ? options->iters.number : 1;
   MOK_TRY(mok_routing_parse(model, options->routing.given ? options->routing.text : "uniform", &out->routing));
   if (options->mask.given) MOK_TRY(mok_parse_number(options->mask.text, 0, 1, "--mask", &out->routing.mask));
-  MOK_TRY(parse_check(model, options->check.given ? options->check.text : "full", &out->sample));
-  return parse_tokens(session, model, out->tokens);
+  out->sample = DEFAULT_GPU_SAMPLE;
+  if (options->check.given || on_host)
+    MOK_TRY(parse_check(model, options->check.given ? options->check.text : "full", &out->sample));
+  if (!on_host && options->seeds.given)
+    return MOK_ERROR(MOK_ERR_USAGE, "--seeds: only the host target has seeded schedules; --iters repeats");
+  return parse_tokens(session, model, on_host ? DEFAULT_HOST_TOKENS : INT64_MAX, out->tokens);
 }
 
 /* All launches; the first one's output is compared with the reference, the others' bits with the first's. */
@@ -237,27 +217,105 @@ static mok_status report(mok_session *session, const mok_work *work, const run_r
   return MOK_ERROR(MOK_ERR_MISMATCH, "the result is wrong: %s", result->verdict.failure);
 }
 
-static mok_status run(mok_session *session, mok_work *work, mok_problem *problem, mok_host_kernel *kernel) {
-  run_request request;
+static mok_status run_on_host(mok_session *session, mok_work *work, const run_request *request, mok_problem *problem,
+                              mok_expected *expected, run_result *result) {
+  const int64_t *space = work->plan->layout.bytes;
+  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
+  mok_session_progress(session, "making weights and inputs");
+  MOK_TRY(mok_problem_make(session->arena, work->model, request->tokens, &request->routing, request->seed, beside, problem));
+  mok_session_progress(session, "computing the reference");
+  MOK_TRY(mok_expected_make(session->arena, problem, request->sample, expected));
+  mok_session_progress(session, "running");
+  mok_host_kernel kernel = {.file = -1};
+  mok_status status = mok_host_kernel_load(session->arena, work->plan, &work->image, problem, &kernel);
+  if (!status) status = launch_all(session, &kernel, problem, expected, request, result);
+  mok_host_kernel_unload(&kernel);
+  return status;
+}
+
+/* The output at hand against the naive kernels, all of it, and against the reference in double, the chosen tokens. */
+static mok_status judge_on_gpu(mok_session *session, const run_request *request, mok_gpu_run *gpu, mok_problem *problem,
+                               mok_expected *expected, mok_verdict *out) {
+  mok_expected naive;
+  mok_verdict whole;
+  mok_session_progress(session, "checking against the naive kernels");
+  MOK_TRY(mok_gpu_run_naive(gpu, &naive));
+  mok_verdict_make(session->arena, problem, &naive, &whole);
+  mok_session_progress(session, "checking against the reference");
+  mok_expected_choose(session->arena, problem, request->sample, expected);
+  int64_t *used = session->options.dump.given ? problem->expert_rows : mok_expected_experts(session->arena, problem, expected);
+  MOK_TRY(mok_problem_make_weights(problem, used));
+  MOK_TRY(mok_expected_compute(session->arena, problem, expected));
+  mok_verdict_make(session->arena, problem, expected, out);
+  mok_session_remark(session, "against the naive kernels: rel_l2 %.3e, max_abs %.3e, %" PRId64 " values", whole.rel_l2,
+                     whole.max_abs, whole.checked);
+  mok_session_remark(session, "against the reference: rel_l2 %.3e, max_abs %.3e, %" PRId64 " values", out->rel_l2, out->max_abs,
+                     out->checked);
+  if (out->pass && !whole.pass) out->failure = mok_arena_printf(session->arena, "against the naive kernels: %s", whole.failure);
+  out->pass = out->pass && whole.pass;
+  out->checked = whole.checked;
+  if (whole.rel_l2 > out->rel_l2) out->rel_l2 = whole.rel_l2;
+  if (whole.max_abs > out->max_abs) out->max_abs = whole.max_abs;
+  return MOK_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static mok_status launch_on_gpu(mok_session *session, const run_request *request, mok_gpu_run *gpu, mok_problem *problem,
+                                mok_expected *expected, run_result *result) {
+  double *times = MOK_NEW_ARRAY(session->arena, (size_t)request->iters, double);
+  for (int64_t i = 0; i < request->iters; ++i) {
+    int64_t differences = 0;
+    mok_session_progress(session, "running");
+    MOK_TRY(mok_gpu_run_launch(gpu, &times[i]));
+    MOK_TRY(mok_gpu_run_differences(gpu, &differences));
+    MOK_TRY(mok_interrupt_check());
+    if (i == 0 || differences) MOK_TRY(mok_gpu_run_fetch(gpu));
+    if (i == 0) MOK_TRY(judge_on_gpu(session, request, gpu, problem, expected, &result->verdict));
+    if (differences) {
+      result->verdict.pass = false;
+      result->verdict.failure = mok_arena_printf(
+          session->arena, "launch %" PRId64 " gave other bits than the first in %" PRId64 " values", i + 1, differences);
+    }
+    if (!result->verdict.pass) return MOK_OK; /* the output of the failed launch stays for --dump */
+  }
+  const size_t first = request->iters > 1, count = (size_t)request->iters - first; /* the first one loads code and page tables */
+  qsort(times + first, count, sizeof times[0], by_value);
+  result->time_us = (int64_t)(times[first + count / 2] + 0.5);
+  return MOK_OK;
+}
+
+static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_request *request, mok_problem *problem,
+                              mok_expected *expected, run_result *result) {
+  mok_blob package;
+  mok_gpu_run gpu = {0};
+  MOK_TRY(mok_package_pack(session->arena, work->plan, work->target, &work->sources, &work->image, &package));
+  mok_session_progress(session, "making inputs");
+  MOK_TRY(mok_problem_make_tokens(session->arena, work->model, request->tokens, &request->routing, request->seed, problem));
+  mok_session_progress(session, "making weights");
+  mok_status status =
+      mok_gpu_run_open(session, work->model, &package, work->target, request->place == MOK_RUN_COLOCATED, problem, &gpu);
+  if (!status) status = launch_on_gpu(session, request, &gpu, problem, expected, result);
+  mok_gpu_run_close(&gpu);
+  return status;
+}
+
+static mok_status run(mok_session *session, mok_work *work, mok_problem *problem) {
+  run_request request = {.place = MOK_RUN_HOST};
   run_result result;
   mok_expected expected;
   if (mok_file_exists(mok_path_join(session->arena, work->path, MOK_MANIFEST_NAME)))
     return MOK_ERROR(MOK_ERR_NO_PLAN, "not in this version: running a package (%s); run its description", work->path);
   /* A wrong flag should not wait for a compiler: plan first, then the request, then the rest. */
   MOK_TRY(mok_stages_run(session, work, MOK_STAGE_PLAN));
-  MOK_TRY(choose_target(session, work));
+  MOK_TRY(mok_run_target(session, work, &request.place));
   MOK_TRY(parse_request(session, work->model, &request));
   MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
-
-  const int64_t *space = work->plan->layout.bytes;
-  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
-  mok_session_progress(session, "making weights and inputs");
-  MOK_TRY(mok_problem_make(session->arena, work->model, request.tokens, &request.routing, request.seed, beside, problem));
-  mok_session_progress(session, "computing the reference");
-  MOK_TRY(mok_expected_make(session->arena, problem, request.sample, &expected));
-  mok_session_progress(session, "running");
-  MOK_TRY(mok_host_kernel_load(session->arena, work->plan, &work->image, problem, kernel));
-  MOK_TRY(launch_all(session, kernel, problem, &expected, &request, &result));
+  if (request.place == MOK_RUN_HOST) MOK_TRY(run_on_host(session, work, &request, problem, &expected, &result));
+  else MOK_TRY(run_on_gpus(session, work, &request, problem, &expected, &result));
   mok_session_progress(session, NULL);
   if (session->options.dump.given) MOK_TRY(dump(session, problem, &expected, &result));
   return report(session, work, &request, &result);
@@ -266,10 +324,8 @@ static mok_status run(mok_session *session, mok_work *work, mok_problem *problem
 mok_status mok_cmd_run(mok_session *session) {
   mok_work work;
   mok_problem problem = {0};
-  mok_host_kernel kernel = {.file = -1};
   MOK_TRY(mok_work_init(&work, session));
-  mok_status status = run(session, &work, &problem, &kernel);
-  mok_host_kernel_unload(&kernel);
+  mok_status status = run(session, &work, &problem);
   mok_problem_deinit(&problem);
   mok_work_deinit(&work);
   return status;

@@ -9,9 +9,10 @@
 #include "../../runtime/base/status.h"
 
 typedef struct mok_driver_gpu {
-  int count;        /* of devices; name and sms are the first one's */
+  int count;        /* of devices; the rest is the first one's */
   const char *name; /* in the arena */
   int64_t sms;
+  int capability; /* compute capability times 10: 90 of 9.0 */
 } mok_driver_gpu;
 
 /* MOK_ERR_GPU says what was tried and where it stopped: no library, cuInit's answer, no device. */

@@ -8,6 +8,7 @@
 
 #include "../../runtime/base/file.h"
 #include "../../tests/reference/random.h"
+#include "parallel.h"
 #include "routing.h"
 
 mok_status mok_matrix_map(size_t bytes, const char *what, mok_matrix *out) {
@@ -30,26 +31,40 @@ static void fill(uint16_t *out, uint64_t key, uint64_t first, size_t count, floa
 }
 
 /* Experts [experts, rows, columns] of one family, those with routes only; fan-in = columns. */
+typedef struct family {
+  mok_matrix *matrix;
+  uint64_t key;
+  float scale;
+  size_t rows, columns;
+  const int64_t *expert_rows; /* NULL: all */
+} family;
+
+static void fill_expert(void *user, int64_t e) {
+  const family *f = user;
+  if (f->expert_rows && f->expert_rows[e] == 0) return;
+  const size_t size = f->rows * f->columns, first = (size_t)e * size;
+  fill(f->matrix->data + first, f->key, first, size, f->scale);
+}
+
 static mok_status fill_family(const mok_problem *problem, mok_matrix *matrix, int stream, int64_t experts, int64_t rows,
                               int64_t columns, const int64_t *expert_rows, const char *what) {
   MOK_TRY(mok_matrix_map((size_t)experts * (size_t)rows * (size_t)columns * sizeof(uint16_t), what, matrix));
-  const uint64_t key = mok_random_key(problem->seed, (uint64_t)stream);
-  const float scale = mok_random_scale(1 / sqrt((double)columns)); /* sqrt is correctly rounded everywhere */
-  for (int64_t e = 0; e < experts; ++e) {
-    if (expert_rows && expert_rows[e] == 0) continue;
-    for (int64_t r = 0; r < rows; ++r) {
-      const size_t first = ((size_t)e * (size_t)rows + (size_t)r) * (size_t)columns;
-      fill(matrix->data + first, key, first, (size_t)columns, scale);
-    }
-    MOK_TRY(mok_interrupt_check());
-  }
-  return MOK_OK;
+  family f = {.matrix = matrix,
+              .key = mok_random_key(problem->seed, (uint64_t)stream),
+              .scale = mok_weight_scale(columns),
+              .rows = (size_t)rows,
+              .columns = (size_t)columns,
+              .expert_rows = expert_rows};
+  return mok_parallel(experts, fill_expert, &f);
 }
 
-static mok_status fill_weights(mok_problem *problem) {
+float mok_weight_scale(int64_t fan_in) {
+  return mok_random_scale(1 / sqrt((double)fan_in));
+} /* sqrt is correctly rounded everywhere */
+
+mok_status mok_problem_make_weights(mok_problem *problem, const int64_t *used) {
   const mok_model *m = problem->model;
   const int64_t E = m->experts, H = m->hidden, I = m->intermediate, S = m->shared_intermediate;
-  const int64_t *used = problem->expert_rows;
   if (mok_is_gated(m)) {
     MOK_TRY(fill_family(problem, &problem->gate, MOK_STREAM_GATE, E, I, H, used, "the gate weights"));
     if (S > 0) MOK_TRY(fill_family(problem, &problem->shared_gate, MOK_STREAM_SHARED_GATE, 1, S, H, NULL, "shared gate weights"));
@@ -83,8 +98,8 @@ static mok_status check_memory(const mok_problem *problem, size_t beside) {
 
 static size_t rounded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
-                            uint64_t seed, size_t beside, mok_problem *out) {
+mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
+                                   uint64_t seed, mok_problem *out) {
   memset(out, 0, sizeof *out);
   out->model = model;
   out->seed = seed;
@@ -113,13 +128,19 @@ mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int6
     at += rounded(T * k * sizeof(float));
   }
   MOK_TRY(mok_routing_fill(arena, out, routing));
-  MOK_TRY(check_memory(out, beside));
   for (int64_t r = 0; r < model->gpus; ++r) {
     const uint64_t key = mok_random_key(seed, (uint64_t)(MOK_STREAM_X + MOK_STREAMS_PER_RANK * r));
     fill(out->ranks[r].x, key, 0, (size_t)(out->ranks[r].tokens * model->hidden), mok_random_scale(1));
     MOK_TRY(mok_interrupt_check());
   }
-  return fill_weights(out);
+  return MOK_OK;
+}
+
+mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
+                            uint64_t seed, size_t beside, mok_problem *out) {
+  MOK_TRY(mok_problem_make_tokens(arena, model, tokens, routing, seed, out));
+  MOK_TRY(check_memory(out, beside));
+  return mok_problem_make_weights(out, out->expert_rows);
 }
 
 void mok_problem_deinit(mok_problem *problem) {

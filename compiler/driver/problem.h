@@ -55,6 +55,12 @@ typedef struct mok_problem {
  * machine's memory, is MOK_ERR_IO. */
 MOK_MUST_USE mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens,
                                          const mok_routing *routing, uint64_t seed, size_t beside, mok_problem *out);
+/* The same in two steps: everything but the weights, then those of the experts with used[expert] != 0 and of the shared one. */
+MOK_MUST_USE mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, const int64_t *tokens,
+                                                const mok_routing *routing, uint64_t seed, mok_problem *out);
+MOK_MUST_USE mok_status mok_problem_make_weights(mok_problem *problem, const int64_t *used);
+/* What mok_random_normal takes for a weight matrix with so many columns. */
+float mok_weight_scale(int64_t fan_in);
 void mok_problem_deinit(mok_problem *problem); /* accepts a zeroed one */
 
 /* Fills every rank's out and its guard rows with NaN. */

@@ -2,12 +2,15 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../runtime/base/file.h"
 #include "../../runtime/base/sha256.h"
 #include "../../tests/reference/random.h"
 #include "../../tests/reference/reference.h"
+#include "parallel.h"
 
 /* A mistake in one row of many hardly moves the error of the whole; no single token may be off by more than this times the limit.
  */
@@ -69,29 +72,73 @@ static void choose_tokens(const mok_problem *problem, int64_t r, int64_t sample,
   }
 }
 
-mok_status mok_expected_make(mok_arena *arena, const mok_problem *problem, int64_t sample, mok_expected *out) {
+/* One piece of work: a few tokens of one rank, so that a core gets its scratch memory rarely. */
+enum { PIECE_TOKENS = 4 };
+typedef struct reference_work {
+  const mok_problem *problem;
+  const mok_expected *expected;
+  mok_reference_layer layer;
+  const int64_t *first_piece; /* [gpus + 1] */
+  atomic_bool no_memory;
+} reference_work;
+
+static void reference_piece(void *user, int64_t piece) {
+  reference_work *work = user;
+  const mok_model *m = work->problem->model;
+  int64_t r = 0;
+  while (piece >= work->first_piece[r + 1]) ++r;
+  const mok_rank_problem *rank = &work->problem->ranks[r];
+  const int64_t first = (piece - work->first_piece[r]) * PIECE_TOKENS;
+  const int64_t last = first + PIECE_TOKENS < rank->tokens ? first + PIECE_TOKENS : rank->tokens;
+  double *memory = malloc((size_t)(mok_reference_scratch(&work->layer) + m->hidden) * sizeof *memory);
+  if (!memory) atomic_store(&work->no_memory, true);
+  for (int64_t t = first; t < last && memory; ++t) {
+    if (!work->expected->checked[r][t]) continue;
+    double *row = memory + mok_reference_scratch(&work->layer);
+    mok_reference_token(&work->layer, rank->x + t * m->hidden, rank->ids + t * m->top_k, rank->weights + t * m->top_k, memory,
+                        row);
+    for (int64_t c = 0; c < m->hidden; ++c) work->expected->rows[r][t * m->hidden + c] = (float)row[c];
+  }
+  free(memory);
+}
+
+void mok_expected_choose(mok_arena *arena, const mok_problem *problem, int64_t sample, mok_expected *out) {
   const mok_model *m = problem->model;
-  const mok_reference_layer layer = layer_of(problem);
-  double *scratch = MOK_NEW_ARRAY(arena, (size_t)mok_reference_scratch(&layer), double);
-  double *row = MOK_NEW_ARRAY(arena, (size_t)m->hidden, double);
   out->rows = MOK_NEW_ARRAY(arena, (size_t)m->gpus, float *);
   out->checked = MOK_NEW_ARRAY(arena, (size_t)m->gpus, bool *);
   for (int64_t r = 0; r < m->gpus; ++r) {
-    const mok_rank_problem *rank = &problem->ranks[r];
-    float *rows = out->rows[r] = MOK_NEW_ARRAY(arena, (size_t)(rank->tokens * m->hidden), float);
-    out->checked[r] = MOK_NEW_ARRAY(arena, (size_t)rank->tokens, bool);
+    const int64_t values = problem->ranks[r].tokens * m->hidden;
+    out->rows[r] = MOK_NEW_ARRAY(arena, (size_t)values, float);
+    for (int64_t i = 0; i < values; ++i) out->rows[r][i] = NAN;
+    out->checked[r] = MOK_NEW_ARRAY(arena, (size_t)problem->ranks[r].tokens, bool);
     choose_tokens(problem, r, sample, out->checked[r]);
-    for (int64_t t = 0; t < rank->tokens; ++t) {
-      if (!out->checked[r][t]) {
-        for (int64_t c = 0; c < m->hidden; ++c) rows[t * m->hidden + c] = NAN;
-        continue;
-      }
-      mok_reference_token(&layer, rank->x + t * m->hidden, rank->ids + t * m->top_k, rank->weights + t * m->top_k, scratch, row);
-      for (int64_t c = 0; c < m->hidden; ++c) rows[t * m->hidden + c] = (float)row[c];
-      MOK_TRY(mok_interrupt_check());
-    }
   }
-  return MOK_OK;
+}
+
+int64_t *mok_expected_experts(mok_arena *arena, const mok_problem *problem, const mok_expected *expected) {
+  const mok_model *m = problem->model;
+  int64_t *count = MOK_NEW_ARRAY(arena, (size_t)m->experts, int64_t);
+  for (int64_t r = 0; r < m->gpus; ++r)
+    for (int64_t i = 0; i < problem->ranks[r].tokens * m->top_k; ++i) {
+      const int32_t id = problem->ranks[r].ids[i];
+      if (expected->checked[r][i / m->top_k] && id >= 0 && id < m->experts) count[id] += 1;
+    }
+  return count;
+}
+
+mok_status mok_expected_compute(mok_arena *arena, const mok_problem *problem, mok_expected *expected) {
+  const int64_t gpus = problem->model->gpus;
+  int64_t *first_piece = MOK_NEW_ARRAY(arena, (size_t)gpus + 1, int64_t);
+  for (int64_t r = 0; r < gpus; ++r)
+    first_piece[r + 1] = first_piece[r] + (problem->ranks[r].tokens + PIECE_TOKENS - 1) / PIECE_TOKENS;
+  reference_work work = {.problem = problem, .expected = expected, .layer = layer_of(problem), .first_piece = first_piece};
+  MOK_TRY(mok_parallel(first_piece[gpus], reference_piece, &work));
+  return work.no_memory ? MOK_ERROR(MOK_ERR_IO, "out of memory in the reference") : MOK_OK;
+}
+
+mok_status mok_expected_make(mok_arena *arena, const mok_problem *problem, int64_t sample, mok_expected *out) {
+  mok_expected_choose(arena, problem, sample, out);
+  return mok_expected_compute(arena, problem, out);
 }
 
 void mok_output_digest(const mok_problem *problem, char digest[17]) {

@@ -24,6 +24,12 @@ typedef struct mok_expected {
  * sample = 0: all. Polls for interruption. */
 MOK_MUST_USE mok_status mok_expected_make(mok_arena *arena, const mok_problem *problem, int64_t sample, mok_expected *out);
 
+/* The same in two steps: which tokens, with rows not yet computed, then the rows. Weights are needed for the second one only. */
+void mok_expected_choose(mok_arena *arena, const mok_problem *problem, int64_t sample, mok_expected *out);
+/* How many checked tokens' routes each expert has. */
+int64_t *mok_expected_experts(mok_arena *arena, const mok_problem *problem, const mok_expected *expected);
+MOK_MUST_USE mok_status mok_expected_compute(mok_arena *arena, const mok_problem *problem, mok_expected *expected);
+
 void mok_verdict_make(mok_arena *arena, const mok_problem *problem, const mok_expected *expected, mok_verdict *out);
 
 /* First 16 hex digits of the SHA-256 of all output. */

@@ -14,7 +14,8 @@ static mok_status first_call(const mok_cuda *cuda, void *library, int result) {
     case MOK_CU_SUCCESS:
       return MOK_OK;
     case MOK_CU_STUB_LIBRARY:
-      return MOK_ERROR(MOK_ERR_GPU, "no NVIDIA driver: the libcuda.so.1 found first is the CUDA toolkit's stub (cuInit: %d)", result);
+      return MOK_ERROR(MOK_ERR_GPU, "no NVIDIA driver: the libcuda.so.1 found first is the CUDA toolkit's stub (cuInit: %d)",
+                       result);
     case MOK_CU_NO_DEVICE:
       return MOK_ERROR(MOK_ERR_GPU, "the NVIDIA driver is there, but it sees no GPU (cuInit: CUDA_ERROR_NO_DEVICE, %d)", result);
     default:

@@ -6,8 +6,8 @@
  *   mok_check              what went wrong on the device so far
  *   mok_workspace_destroy, mok_kernel_unload
  *
- * Needs libc and, from mok_kernel_load on, the NVIDIA driver (libcuda.so.1, opened at run time). There is no global state: nothing
- * is printed, no signal or exit handler is set, the process is never ended, and the calling thread's current CUDA context is left
+ * Needs libc and, from mok_kernel_load on, the NVIDIA driver (libcuda.so.1, opened at run time). There is no global state:
+ * nothing is printed, no signal or exit handler is set, the process is never ended, and the thread's current CUDA context is left
  * as it was. Objects may be used from any thread, one at a time. Version 0.x: the interface may change with every release.
  *
  * A struct that begins with struct_size is set by its user to its sizeof; all else may be zero unless it says required. Pointers
@@ -33,10 +33,10 @@ const char *mok_version(void);
 typedef struct mok_status_record *mok_status;
 enum {
   MOK_STATUS_OK = 0,
-  MOK_STATUS_ARGUMENT = 2,  /* an argument is wrong: the text says which, and what would be right */
-  MOK_STATUS_DEVICE = 5,    /* no driver, a device that does not fit the package, or a CUDA call that failed */
-  MOK_STATUS_ABORTED = 7,   /* a launch gave up waiting: the text says who waited for what */
-  MOK_STATUS_FILE = 8       /* a package that cannot be read, or is not what its manifest says; or out of memory */
+  MOK_STATUS_ARGUMENT = 2, /* an argument is wrong: the text says which, and what would be right */
+  MOK_STATUS_DEVICE = 5,   /* no driver, a device that does not fit the package, or a CUDA call that failed */
+  MOK_STATUS_ABORTED = 7,  /* a launch gave up waiting: the text says who waited for what */
+  MOK_STATUS_FILE = 8      /* a package that cannot be read, or is not what its manifest says; or out of memory */
 };
 int mok_status_exit_code(mok_status status);    /* one of the above */
 const char *mok_status_text(mok_status status); /* borrowed; "" for success */
@@ -51,7 +51,7 @@ typedef struct mok_load_args {
   const char *path;   /* folder of the package, or */
   const void *memory; /* ... the package in memory (mok_package_pack); not needed after the call */
   size_t memory_size;
-  int device; /* CUDA ordinal */
+  int device;     /* CUDA ordinal */
   mok_log_fn log; /* NULL: silent */
   void *log_user;
 } mok_load_args;
@@ -66,8 +66,8 @@ typedef struct mok_kernel_info {
   size_t struct_size;
   int ranks, tokens_per_rank;
   int hidden, intermediate, shared_intermediate, experts, top_k;
-  int gated;                         /* 0: the activation has no gate, mok_forward_args.gate is not used */
-  int comm_ctas, compute_ctas;       /* most CTAs of one rank */
+  int gated;                            /* 0: the activation has no gate, mok_forward_args.gate is not used */
+  int comm_ctas, compute_ctas;          /* most CTAs of one rank */
   int64_t symmetric_bytes, local_bytes; /* of one rank, as planned */
 } mok_kernel_info;
 mok_status mok_kernel_query(const mok_kernel *kernel, mok_kernel_info *info);
@@ -118,7 +118,8 @@ typedef struct mok_forward_args {
   const int32_t *tokens_dev; /* [device] if not NULL: the count, read by each launch; `tokens` is then its bound */
 } mok_forward_args;
 
-/* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's gives the same bits. */
+/* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's gives the same bits.
+ * */
 typedef struct mok_launch_options {
   size_t struct_size;
   int comm_ctas, compute_ctas;
@@ -133,10 +134,10 @@ mok_status mok_forward(mok_workspace *workspace, const mok_forward_args *args, c
 /* What launches found wrong in their input and went on: such routes count as -1, such ranks compute nothing. */
 typedef struct mok_input_errors {
   size_t struct_size;
-  int64_t bad_ids;        /* ids outside 0 .. experts-1 that are not -1 */
+  int64_t bad_ids;           /* ids outside 0 .. experts-1 that are not -1 */
   int rank, token, slot, id; /* the first of them */
-  int64_t bad_counts;     /* launches with a token count outside 0 .. tokens_per_rank ... */
-  int count;              /* ... and the first such count */
+  int64_t bad_counts;        /* launches with a token count outside 0 .. tokens_per_rank ... */
+  int count;                 /* ... and the first such count */
 } mok_input_errors;
 
 /* Reads what the device recorded up to now, without waiting for launches in flight: synchronise the stream first to judge a step.

@@ -16,10 +16,8 @@ static mok_status read_member(mok_arena *arena, int folder, const char *place, c
                           : MOK_ERROR(MOK_ERR_IO, "cannot read %s/%s: %s", place, name, strerror(errno));
   struct stat info;
   mok_status status = MOK_OK;
-  if (fstat(fd, &info) != 0)
-    status = MOK_ERROR(MOK_ERR_IO, "cannot read %s/%s: %s", place, name, strerror(errno));
-  else if (!S_ISREG(info.st_mode))
-    status = MOK_ERROR(MOK_ERR_IO, "%s/%s is no regular file", place, name);
+  if (fstat(fd, &info) != 0) status = MOK_ERROR(MOK_ERR_IO, "cannot read %s/%s: %s", place, name, strerror(errno));
+  else if (!S_ISREG(info.st_mode)) status = MOK_ERROR(MOK_ERR_IO, "%s/%s is no regular file", place, name);
   else if (info.st_size > limit)
     status = MOK_ERROR(MOK_ERR_IO, "%s/%s has %lld bytes, but may have at most %lld: changed, or no package of ours", place, name,
                        (long long)info.st_size, (long long)limit);
@@ -57,8 +55,8 @@ static const char *lookup(const mok_package *package, const char *key) { return 
 /* Where the files of a package come from. */
 typedef struct source {
   const char *place;
-  int folder;                 /* -1: memory */
-  const unsigned char *at;    /* next byte in memory */
+  int folder;              /* -1: memory */
+  const unsigned char *at; /* next byte in memory */
   const unsigned char *end;
 } source;
 
@@ -79,7 +77,8 @@ static mok_status next_in_memory(source *from, const char *name, int64_t limit, 
   if (bytes > (uint64_t)limit)
     return MOK_ERROR(MOK_ERR_IO, "%s: %s has %llu bytes, but may have at most %lld", from->place, name, (unsigned long long)bytes,
                      (long long)limit);
-  if (bytes > left - MOK_PACKAGE_HEAD_BYTES - name_size) return MOK_ERROR(MOK_ERR_IO, "%s ends inside %s: truncated", from->place, name);
+  if (bytes > left - MOK_PACKAGE_HEAD_BYTES - name_size)
+    return MOK_ERROR(MOK_ERR_IO, "%s ends inside %s: truncated", from->place, name);
   *out = (mok_blob){.name = name, .data = text + name_size, .size = (size_t)bytes};
   from->at = text + name_size + bytes;
   return MOK_OK;
@@ -94,7 +93,8 @@ static mok_status read_files(mok_arena *arena, source *from, mok_package *out) {
   mok_blob *files = MOK_NEW_ARRAY(arena, MOK_MAX_PACKAGE_FILES + 1, mok_blob);
   mok_manifest *manifest = MOK_NEW(arena, mok_manifest);
   MOK_TRY(next_file(arena, from, MOK_MANIFEST_NAME, MOK_MANIFEST_LIMIT, &files[0]));
-  MOK_TRY(mok_manifest_parse(arena, mok_path_join(arena, from->place, MOK_MANIFEST_NAME), files[0].data, files[0].size, manifest));
+  MOK_TRY(
+      mok_manifest_parse(arena, mok_path_join(arena, from->place, MOK_MANIFEST_NAME), files[0].data, files[0].size, manifest));
   int64_t left = MOK_PACKAGE_BYTES_LIMIT;
   for (size_t i = 0; i < manifest->file_count; i++) {
     const mok_manifest_file *file = &manifest->files[i];
@@ -105,8 +105,11 @@ static mok_status read_files(mok_arena *arena, source *from, mok_package *out) {
     MOK_TRY(next_file(arena, from, file->name, file->bytes, &files[i + 1]));
     MOK_TRY(check_file(from->place, file, &files[i + 1]));
   }
-  *out = (mok_package){.files = files, .file_count = manifest->file_count + 1, .target = mok_manifest_value(manifest, "target"),
-                       .lookup = lookup, .manifest = manifest};
+  *out = (mok_package){.files = files,
+                       .file_count = manifest->file_count + 1,
+                       .target = mok_manifest_value(manifest, "target"),
+                       .lookup = lookup,
+                       .manifest = manifest};
   const char *code = strcmp(out->target, "host") == 0 ? "kernel.host.so" : "forward.cubin";
   if (!mok_package_file(out, code))
     return MOK_ERROR(MOK_ERR_IO, "%s: a package for target %s has no %s", from->place, out->target, code);
@@ -128,7 +131,9 @@ mok_status mok_package_read_memory(mok_arena *arena, const void *memory, size_t 
   static const char place[] = "<package in memory>";
   if (size < MOK_PACKAGE_MAGIC_BYTES || memcmp(memory, MOK_PACKAGE_MAGIC, MOK_PACKAGE_MAGIC_BYTES) != 0)
     return MOK_ERROR(MOK_ERR_IO, "%s does not start with '%s': no package, or one of another format", place, MOK_PACKAGE_MAGIC);
-  source from = {.place = place, .folder = -1, .at = (const unsigned char *)memory + MOK_PACKAGE_MAGIC_BYTES,
+  source from = {.place = place,
+                 .folder = -1,
+                 .at = (const unsigned char *)memory + MOK_PACKAGE_MAGIC_BYTES,
                  .end = (const unsigned char *)memory + size};
   mok_status status = read_files(arena, &from, out);
   if (!status && from.at != from.end)
