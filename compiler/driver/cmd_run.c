@@ -30,7 +30,7 @@ typedef struct run_result {
   int64_t time_us; /* host: fastest launch; GPUs: median, without the first if there are more */
 } run_result;
 
-/* "N" for every rank, or "N0,N1,.." with one count for each. */
+/* --tokens; without it the capacity, at most `most`. */
 static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t most, int64_t *tokens) {
   if (!session->options.tokens.given) {
     const int64_t count = model->tokens_per_gpu < most ? model->tokens_per_gpu : most;
@@ -40,23 +40,7 @@ static mok_status parse_tokens(mok_session *session, const mok_model *model, int
                        model->tokens_per_gpu);
     return MOK_OK;
   }
-  const char *text = session->options.tokens.text;
-  int64_t count = 0;
-  for (const char *at = text;; ++count) {
-    const size_t length = strcspn(at, ",");
-    int64_t value = 0;
-    MOK_TRY(mok_parse_int(mok_arena_strndup(session->arena, at, length), 0, model->tokens_per_gpu, "--tokens", &value));
-    if (count < model->gpus) tokens[count] = value;
-    if (at[length] == '\0') break;
-    at += length + 1;
-  }
-  ++count;
-  if (count == 1)
-    for (int64_t r = 1; r < model->gpus; ++r) tokens[r] = tokens[0];
-  else if (count != model->gpus)
-    return MOK_ERROR(MOK_ERR_USAGE, "--tokens: %" PRId64 " counts for %" PRId64 " ranks; give one, or one for each", count,
-                     model->gpus);
-  return MOK_OK;
+  return mok_tokens_parse(session->arena, model, session->options.tokens.text, tokens);
 }
 
 static mok_status parse_check(const mok_model *model, const char *text, int64_t *sample) {
