@@ -1,0 +1,177 @@
+/* planted CXX TEMPLATES [NAME]: plants each mistake of planted.def (or one), compiles and runs it under some schedules, and demands
+ * that the right kind is found under each; the kernel without a mistake must be clean. Two at a time. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sample_case.h"
+
+enum { MOST_EDITS = 3, SEEDS = 4, LAUNCHES = 3, AT_ONCE = 2 };
+
+enum {
+  DEADLOCK = 1 << MOK_FINDING_DEADLOCK,
+  RACE = 1 << MOK_FINDING_RACE,
+  PROXY = 1 << MOK_FINDING_PROXY,
+  SCOPE = 1 << MOK_FINDING_SCOPE,
+  UNWRITTEN = 1 << MOK_FINDING_UNWRITTEN,
+  COUNT = 1 << MOK_FINDING_COUNT,
+  RESET = 1 << MOK_FINDING_RESET,
+  MBARRIER = 1 << MOK_FINDING_MBARRIER
+};
+static const char *const kinds[] = {"nothing", "deadlock", "race", "proxy", "scope", "unwritten", "count", "reset", "mbarrier"};
+
+static const struct row {
+  const char *name; /* NULL: one more edit of the row before */
+  const char *file, *from, *to;
+  int findings;
+  int compute_ctas;
+} rows[] = {
+    {"no mistake", "kernel.cu", "", NULL, 0, 3},
+    {"no mistake, wide", "kernel.cu", "", NULL, 0, 64},
+#define PLANTED(name, file, from, to, findings) {#name, file, from, to, findings, 3},
+#define PLANTED_WIDE(name, file, from, to, findings) {#name, file, from, to, findings, 64},
+#define AND(file, from, to) {NULL, file, from, to, 0, 0},
+#include "planted.def"
+};
+enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
+
+static const char *compiler, *templates;
+static char work[512];
+
+static void die(const char *what, const char *name) {
+  fprintf(stderr, "%s %s: %s\n", what, name, strerror(errno));
+  exit(1);
+}
+
+static char *read_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (f == NULL) die("open", path);
+  char *text = calloc(1, 1 << 20);
+  if (text == NULL || fread(text, 1, (1 << 20) - 1, f) == 0) die("read", path);
+  fclose(f);
+  return text;
+}
+
+/* Copies `from` to `to` with the row's edits; complains if there is nothing to edit. */
+static void copy_file(const char *from, const char *to, const char *name, const struct row *row) {
+  char *text = read_file(from);
+  for (const struct row *edit = row; edit < rows + NUM_ROWS && (edit == row || edit->name == NULL); ++edit) {
+    if (strcmp(edit->file, name) != 0 || edit->to == NULL) continue;
+    if (strstr(text, edit->from) == NULL) {
+      fprintf(stderr, "%s: no '%s' in %s\n", row->name, edit->from, name);
+      exit(1);
+    }
+    char *made = calloc(1, 1 << 20), *end = made;
+    if (made == NULL) die("allocate", name);
+    const char *rest = text;
+    for (const char *at; (at = strstr(rest, edit->from)) != NULL; rest = at + strlen(edit->from))
+      end += sprintf(end, "%.*s%s", (int)(at - rest), rest, edit->to);
+    strcpy(end, rest);
+    free(text);
+    text = made;
+  }
+  FILE *f = fopen(to, "wb");
+  if (f == NULL || fwrite(text, 1, strlen(text), f) != strlen(text) || fclose(f) != 0) die("write", to);
+  free(text);
+}
+
+/* Files of one folder of templates/; `prefix` is how a row names them. */
+static void copy_folder(const char *from, const char *to, const char *prefix, const struct row *row) {
+  DIR *folder = opendir(from);
+  if (folder == NULL) die("open", from);
+  for (const struct dirent *d; (d = readdir(folder)) != NULL;) {
+    if (!strstr(d->d_name, ".h") && !strstr(d->d_name, ".cu") && !strstr(d->d_name, ".cpp")) continue;
+    char source[1024], made[1024], name[600];
+    snprintf(source, sizeof source, "%s/%s", from, d->d_name);
+    snprintf(made, sizeof made, "%s/%s", to, d->d_name);
+    snprintf(name, sizeof name, "%s%s", prefix, d->d_name);
+    copy_file(source, made, name, row);
+  }
+  closedir(folder);
+}
+
+/* In a process of its own: a mistake may crash it. */
+static int try_row(const struct row *row, int number) {
+  char folder[600], host[640], from[600], library[640], command[4096];
+  snprintf(folder, sizeof folder, "%s/%d", work, number);
+  snprintf(host, sizeof host, "%s/host", folder);
+  if (mkdir(folder, 0700) != 0 || mkdir(host, 0700) != 0) die("mkdir", folder);
+  copy_folder(templates, folder, "", row);
+  snprintf(from, sizeof from, "%s/sample", templates);
+  copy_folder(from, folder, "", row);
+  snprintf(from, sizeof from, "%s/host", templates);
+  copy_folder(from, host, "host/", row);
+  snprintf(library, sizeof library, "%s/kernel.so", folder);
+  snprintf(command, sizeof command,
+           "%s -std=c++17 -O1 -w -ffp-contract=off -fno-exceptions -fno-rtti -fvisibility=hidden -fPIC -shared -I%s -I%s "
+           "%s/mok_host.cpp"
+           " -o %s",
+           compiler, folder, host, host, library);
+  if (system(command) != 0) {
+    fprintf(stderr, "%s: does not compile\n", row->name);
+    return 1;
+  }
+  int failures = 0;
+  for (int seed = 0; seed < SEEDS; ++seed) {
+    const int tokens[] = {PLAN_TOKENS_PER_GPU, 200};
+    layer_case *c = layer_case_create(library, &sample_shape, tokens, 11);
+    for (int r = 0; r < PLAN_GPUS; ++r)
+      for (int i = 0; i < tokens[r] * PLAN_TOP_K; ++i) c->ids[r][i] %= PLAN_EXPERTS / PLAN_GPUS; /* rank 0 has three laps */
+    c->args.comm_ctas = 2;
+    c->args.compute_ctas = row->compute_ctas;
+    int result = MOK_HOST_OK;
+    for (int launch = 0; launch < LAUNCHES && result == MOK_HOST_OK; ++launch)
+      result = layer_case_run(c, (uint64_t)seed, MOK_HOST_POISON | MOK_HOST_RACES, MOK_PHASE_ALL);
+    const bool found = row->findings == 0 ? result == MOK_HOST_OK : (row->findings & 1 << c->report.finding) != 0;
+    if (!found) {
+      fprintf(stderr, "%s, seed %d: found %s, result %d\n%.1500s\n", row->name, seed, kinds[c->report.finding], result, c->text);
+      ++failures;
+    } else if (seed == SEEDS - 1) printf("%-40s %s\n", row->name, kinds[c->report.finding]);
+    if (seed == SEEDS - 1 && getenv("MOK_PLANTED_TEXT")) printf("%.600s\n", c->text);
+    layer_case_destroy(c);
+  }
+  return failures != 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3 || argc > 4) return 2;
+  compiler = argv[1];
+  templates = argv[2];
+  snprintf(work, sizeof work, "%s/mok-planted-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  if (mkdtemp(work) == NULL) die("mkdtemp", work);
+  int running = 0, failures = 0, tried = 0;
+  for (int i = 0; i < NUM_ROWS || running > 0;) {
+    if (i < NUM_ROWS && running < AT_ONCE) {
+      const struct row *row = &rows[i];
+      if (row->name && (argc == 3 || strcmp(argv[3], row->name) == 0)) {
+        ++tried;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child < 0) die("fork", row->name);
+        if (child == 0) {
+          const int result = try_row(row, i);
+          fflush(NULL);
+          _exit(result);
+        }
+        ++running;
+      }
+      ++i;
+      continue;
+    }
+    int status = 0;
+    if (wait(&status) < 0) die("wait", "");
+    --running;
+    if (WIFSIGNALED(status)) fprintf(stderr, "a kernel died by signal %d\n", WTERMSIG(status));
+    failures += status != 0;
+  }
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf '%s'", work);
+  if (system(command) != 0) return 1;
+  printf("%d kernels, %d not as they should be\n", tried, failures);
+  return failures != 0 || tried == 0;
+}
