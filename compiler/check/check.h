@@ -69,14 +69,15 @@ typedef struct mok_check_case {
   int64_t cta_limit;                    /* CTAs of each role at most; 0: the plan's */
   const mok_check_launch *launches;
   size_t launch_count;
-  const mok_check_chooser *chooser;
+  const mok_check_chooser *chooser; /* NULL: the oldest first, one op at a time */
   const char *when;   /* names the case in findings */
   bool keep_counters; /* for tests: launches do not clear the other counter set, which is the templates' duty, not the module's */
 } mok_check_case;
 
 typedef struct mok_check_totals {
   int64_t launches; /* of all ranks */
-  int64_t tasks;    /* tiles run by worker instances */
+  int64_t tasks;    /* tiles run by worker instances; ranks of equal sizes are run once */
+  int64_t signals;  /* of all ranks */
   int64_t laps;     /* most laps of a ring in one launch */
 } mok_check_totals;
 

@@ -18,7 +18,7 @@ void check_make_ready(check_run *run, check_agent *a) {
 check_agent *check_take_ready(check_run *run, int *burst) {
   const mok_check_chooser *chooser = run->which->chooser;
   const size_t count = run->ready_end - run->ready_first;
-  const size_t i = chooser->pick(chooser->user, run->ready + run->ready_first, count, burst);
+  const size_t i = chooser ? chooser->pick(chooser->user, run->ready + run->ready_first, count, burst) : 0;
   check_agent *a = &run->agents[run->ready[run->ready_first + i]];
   if (i == 0) ++run->ready_first;
   else run->ready[run->ready_first + i] = run->ready[--run->ready_end];
@@ -95,6 +95,7 @@ static bool run_signal(check_run *run, check_agent *a, const check_op *op) {
   if (word < 0) return true;
   const mok_ir_counter *counter = op->op->counter;
   const uint32_t seen = ++run->counts[run->launch % 2][word];
+  ++run->signals;
   if ((int64_t)seen > counter->target.value)
     check_report(run, a, op, MOK_CHECK_PASSED, "makes it %u, its target is %lld", seen, (long long)counter->target.value);
   for (int g = 0; g < run->group->gate_count; ++g) {
@@ -183,7 +184,7 @@ void check_run_agent(check_run *run, check_agent *a, int burst) {
     if (a->op < task->op_count) {
       const check_op *op = &task->ops[a->op];
       if (!run_op(run, a, op)) return;
-      if (chooser->ran) chooser->ran(chooser->user, a->number, op->op);
+      if (chooser && chooser->ran) chooser->ran(chooser->user, a->number, op->op);
       a->entered = false;
       ++a->op;
     }

@@ -69,6 +69,7 @@ typedef struct check_run {
   uint32_t *counts[2]; /* counter sets by epoch parity */
   int32_t *waiters;    /* first agent that waits for a word, -1 */
   int64_t words;
+  int64_t signals; /* of this rank */
   mok_check_totals *totals;
   check_buffer agents_buffer, clocks_buffer, gates_buffer, pipes_buffer, started_buffer, tiles_buffer, handed_buffer,
       ready_buffer, streams_buffer, counts_buffer, waiters_buffer;

@@ -65,6 +65,7 @@ static void begin_launch(check_run *run) {
 static mok_status run_rank(check_run *run, int64_t rank) {
   mok_checker *c = run->c;
   run->rank = rank;
+  run->signals = 0;
   memset(run->counts[0], 0, (size_t)run->words * sizeof **run->counts);
   memset(run->counts[1], 0, (size_t)run->words * sizeof **run->counts);
   for (run->launch = 0; run->launch < run->which->launch_count; ++run->launch) {
@@ -105,7 +106,10 @@ mok_status mok_checker_run(mok_checker *c, const mok_check_case *which, mok_chec
   for (int64_t rank = 0; rank < c->plan->model->gpus; ++rank) {
     bool done = false;
     for (int64_t before = 0; before < rank && !done; ++before) done = alike(c->plan, which, before, rank);
-    if (!done) MOK_TRY(run_rank(run, rank));
+    if (done) continue;
+    MOK_TRY(run_rank(run, rank));
+    for (int64_t like = rank; like < c->plan->model->gpus; ++like)
+      totals->signals += alike(c->plan, which, rank, like) ? run->signals : 0;
     if (c->finding_count > 0) return MOK_OK;
   }
   return MOK_OK;

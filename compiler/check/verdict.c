@@ -48,8 +48,8 @@ static int64_t place_in_order(const check_run *run, const check_agent *a) {
          (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
 }
 
-/* One instance for each op at which some are stuck, by their tasks' order: a right wait names an earlier task, so the first is the
- * one to look at. */
+/* One instance for each op at which some are stuck, by their tasks' order: a right wait names an earlier task, so the first is
+ * the one to look at. */
 void check_deadlock(check_run *run) {
   enum { SHOWN = 6 };
   const check_agent *shown[SHOWN + 1];

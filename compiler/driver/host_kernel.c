@@ -146,6 +146,7 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
   const int64_t start = mok_session_clock_us();
   const int result = run_interruptible(kernel, &launch, &report);
   *time_us = mok_session_clock_us() - start;
+  kernel->signals = (int64_t)report.signals;
   switch ((mok_host_result)result) {
     case MOK_HOST_OK:
       return MOK_OK;

@@ -13,6 +13,7 @@ typedef struct mok_host_kernel {
   mok_host_run_fn run;
   mok_matrix memory; /* owned: heap and local workspace of every rank */
   mok_rank_args *ranks;
+  int64_t signals; /* of the last launch: counters and arrivals at barriers, all ranks */
 } mok_host_kernel;
 
 /* Loads the library and gives every rank its memory. A library that was not made from this plan is MOK_ERR_CODEGEN. */

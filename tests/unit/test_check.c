@@ -30,7 +30,8 @@ static void expect_ok(mok_status status) {
   ck_assert_msg(status == MOK_OK, "%s", mok_status_text(status));
 }
 
-/* One rank without a shared expert; two with one and several laps; four that own 1 or 2 of 6 experts; a push from the epilogue. */
+/* One rank without a shared expert; two with one and several laps; four that own 1 or 2 of 6 experts; a push from the
+ * epilogue. */
 #define SMALL_RING "minibatch_rows=128", "ring_rows=256"
 #define ONE_RANK "gpus=1", "tokens_per_gpu=640", SMALL_RING
 #define TWO_RANKS "gpus=2", "tokens_per_gpu=640", "shared_experts=1", SMALL_RING
@@ -440,8 +441,8 @@ static void early_peers(const mok_kernel_view *v, mok_plan *p) { /* the first th
   publish->read_count = 1;
 }
 
-/* FINDS: check-protocol must refuse the same text. It does not see an edited view. ONE_CTA: each role has one, since with more the
- * swapped tasks are in different hands. */
+/* FINDS: check-protocol must refuse the same text. It does not see an edited view. ONE_CTA: each role has one, since with more
+ * the swapped tasks are in different hands. */
 typedef enum how { NOT_ASKED, FINDS, ONE_CTA } how;
 static const struct {
   const char *name;
