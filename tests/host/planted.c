@@ -1,5 +1,5 @@
-/* planted CXX TEMPLATES [NAME]: plants each mistake of planted.def (or one), compiles and runs it under some schedules, and demands
- * that the right kind is found under each; the kernel without a mistake must be clean. Two at a time. */
+/* planted CXX TEMPLATES [NAME]: plants each mistake of planted.def (or one), compiles and runs it under some schedules, and
+ * demands that the right kind is found under each; the kernel without a mistake must be clean. Two at a time. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
