@@ -64,7 +64,7 @@ static mok_status open_device(mok_gpu_run *run, int d, const mok_blob *package, 
   const mok_kernel *kernel = run->kernels[d];
   const mok_cuda *cuda = &kernel->cuda;
   MOK_TRY(mok_kernel_enter(kernel));
-  mok_status status = mok_cuda_status(cuda, cuda->cuModuleLoadData(&run->modules[d], naive->code.data), "cuModuleLoadData");
+  mok_status status = mok_cuda_load_module(cuda, naive->code.data, naive->code.size, &run->modules[d]);
   if (!status)
     status = mok_cuda_status(cuda, cuda->cuStreamCreate(&run->streams[d], MOK_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   for (int i = 0; i < 2 && !status; ++i)
@@ -78,7 +78,7 @@ static mok_status compile_naive(mok_session *session, const mok_target *target, 
                                    .use_cache = !session->options.no_cache.given,
                                    .sanitizer = "",
                                    .verbose = session->options.verbose.given};
-  mok_sources sources = {{0}, {0}, {0}};
+  mok_sources sources = {0};
   for (size_t i = 0; i < mok_naive_count; ++i) {
     const mok_blob file = {mok_path_base(mok_naive_files[i].name), mok_naive_files[i].text, mok_naive_files[i].size};
     if (strcmp(file.name, "naive.cu") == 0) sources.kernel = file;

@@ -1,6 +1,7 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* cuGetProcAddress of CUDA 12. */
@@ -81,4 +82,13 @@ mok_status mok_cuda_status(const mok_cuda *cuda, int result, const char *call) {
   if (!cuda->cuGetErrorName || cuda->cuGetErrorName(result, &name) != MOK_CU_SUCCESS || !name) name = "unknown error";
   if (!cuda->cuGetErrorString || cuda->cuGetErrorString(result, &text) != MOK_CU_SUCCESS || !text) text = "no text";
   return MOK_ERROR(MOK_ERR_GPU, "%.*s failed: %s (%d): %s", (int)strcspn(call, "("), call, name, result, text);
+}
+
+mok_status mok_cuda_load_module(const mok_cuda *cuda, const void *code, size_t size, mok_cu_module *out) {
+  void *aligned = malloc(size);
+  if (!aligned) return MOK_ERROR(MOK_ERR_IO, "out of memory: %zu bytes", size);
+  memcpy(aligned, code, size);
+  mok_status status = mok_cuda_status(cuda, cuda->cuModuleLoadData(out, aligned), "cuModuleLoadData");
+  free(aligned);
+  return status;
 }

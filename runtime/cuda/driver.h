@@ -100,6 +100,9 @@ void mok_cuda_close(mok_cuda *cuda); /* accepts a zeroed one */
  * whole call. */
 MOK_MUST_USE mok_status mok_cuda_status(const mok_cuda *cuda, int result, const char *call);
 
+/* Loads a cubin into the current context, from memory of any alignment. */
+MOK_MUST_USE mok_status mok_cuda_load_module(const mok_cuda *cuda, const void *code, size_t size, mok_cu_module *out);
+
 /* Calls a function of the table; returns from the calling function on an error. */
 #define MOK_CU_TRY(cuda, call) MOK_TRY(mok_cuda_status((cuda), (cuda)->call, #call))
 
