@@ -20,9 +20,10 @@ MOK_MUST_USE mok_status mok_file_read(mok_arena *arena, const char *path, size_t
 MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_t size);
 
 /* Writes a folder with `count` files through a private folder and rename. When `path` exists:
- * - it is a folder that holds a regular file `marker` and nothing but regular files: replaced (by exchange, the old one removed
- *   after);
- * - anything else: MOK_ERR_IO, untouched. */
+ * - it is a folder whose file `marker` begins with the same word as the new one, and whose other files all stand in that marker
+ *   as a line "file NAME" or "file NAME ...": replaced (by exchange, the old one removed after);
+ * - anything else: MOK_ERR_IO, untouched.
+ * Several processes may write the same folder at once: the last one wins, none fails for it. */
 MOK_MUST_USE mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker);
 
 /* A private folder ".mokgen-..." in `parent` (NULL: $TMPDIR or /tmp), registered until mok_temp_folder_remove. May hold files

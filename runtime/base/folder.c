@@ -95,34 +95,78 @@ mok_status mok_folder_remove_all(const char *path) {
   return MOK_ERROR(MOK_ERR_IO, "cannot remove %s: %s", path, strerror(errno));
 }
 
-/* MOK_OK if what stands at `path` may be replaced. */
-static mok_status check_replaceable(const char *path, const char *marker) {
-  DIR *folder = opendir(path);
-  if (!folder) {
-    return MOK_ERROR(MOK_ERR_IO, "%s exists and %s: left untouched", path,
-                     errno == ENOTDIR ? "is not a folder" : strerror(errno));
+/* What a folder is to be: its files, of which `marker` says in every folder of this kind what it is. */
+typedef struct contents {
+  const mok_blob *files;
+  size_t count;
+  const char *marker;
+} contents;
+
+enum {
+  MARKER_LIMIT = 1 << 20,
+  TRIES = 100, /* several processes may write the same folder at once; each try lost is one that another won */
+};
+
+/* Whether the text of an old marker begins with the word the new one begins with. */
+static bool same_kind(const contents *wanted, const mok_blob *old) {
+  for (size_t i = 0; i < wanted->count; i++) {
+    const mok_blob *file = &wanted->files[i];
+    if (strcmp(file->name, wanted->marker) != 0) continue;
+    const char *was = old->data, *is = file->data;
+    size_t word = 0;
+    while (word < file->size && is[word] != ' ' && is[word] != '\n') word++;
+    return word > 0 && old->size > word && memcmp(was, is, word) == 0 && (was[word] == ' ' || was[word] == '\n');
   }
-  bool marked = false;
-  const char *other = NULL;
-  char name[NAME_MAX + 1];
+  return false;
+}
+
+/* Whether the marker has a line "file NAME" or "file NAME ...". */
+static bool lists(const mok_blob *marker, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *line = marker->data; line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    if (strncmp(line, "file ", 5) == 0 && strncmp(line + 5, name, length) == 0 && strchr(" \n", line[5 + length])) return true;
+  }
+  return false;
+}
+
+/* Looks for an entry that is no regular file, or that the marker does not list. */
+static bool find_foreign(DIR *folder, const contents *wanted, const mok_blob *marker, char name[NAME_MAX + 1]) {
   const struct dirent *entry;
   while ((entry = readdir(folder))) {
-    struct stat info;
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    bool regular = fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
-    if (regular && strcmp(entry->d_name, marker) == 0) marked = true;
-    if (!regular && !other) {
-      snprintf(name, sizeof name, "%s", entry->d_name);
-      other = name;
-    }
+    struct stat info;
+    const bool regular = fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+    if (regular && (strcmp(entry->d_name, wanted->marker) == 0 || lists(marker, entry->d_name))) continue;
+    snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
+    return true;
   }
+  return false;
+}
+
+/* MOK_OK if what stands at `path` may be replaced: a folder of the same kind with no file but those that its marker lists. */
+static mok_status check_replaceable(const char *path, const contents *wanted) {
+  DIR *folder = opendir(path);
+  if (!folder && errno == ENOTDIR) return MOK_ERROR(MOK_ERR_IO, "%s exists and is not a folder: left untouched", path);
+  if (!folder) return MOK_ERROR(MOK_ERR_IO, "%s exists and cannot be read (%s): left untouched", path, strerror(errno));
+  mok_arena *arena = mok_arena_create();
+  struct stat info;
+  mok_blob marker;
+  char name[NAME_MAX + 1];
+  mok_status status = MOK_OK, unread = MOK_OK;
+  if (fstatat(dirfd(folder), wanted->marker, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode) ||
+      (unread = mok_file_read(arena, mok_path_join(arena, path, wanted->marker), MARKER_LIMIT, &marker)) ||
+      !same_kind(wanted, &marker)) {
+    status = MOK_ERROR(MOK_ERR_IO,
+                       "%s exists and holds no %s of mokgen's, so mokgen did not make it: left untouched; name another folder",
+                       path, wanted->marker);
+  } else if (find_foreign(folder, wanted, &marker, name)) {
+    status = MOK_ERROR(MOK_ERR_IO, "%s holds %s, which mokgen did not make: left untouched", path, name);
+  }
+  mok_status_free(unread);
+  mok_arena_destroy(arena);
   closedir(folder);
-  if (!marked) {
-    return MOK_ERROR(MOK_ERR_IO, "%s exists and holds no %s, so mokgen did not make it: left untouched; name another folder",
-                     path, marker);
-  }
-  if (other) return MOK_ERROR(MOK_ERR_IO, "%s holds %s, which mokgen did not make: left untouched", path, other);
-  return MOK_OK;
+  return status;
 }
 
 static mok_status write_files(const char *temp, const char *path, const mok_blob *files, size_t count) {
@@ -165,26 +209,44 @@ static int exchange(const char *temp, const char *path) {
   return rename(aside, temp);
 }
 
-static mok_status put_in_place(const char *temp, const char *path, bool replace) {
+/* *moved: nobody else put something at `path`, or took it away, since it was looked at; false: look again. */
+static mok_status put_in_place(const char *temp, const char *path, bool replace, bool *moved) {
   /* No signal may end the process between the exchange and the removal of the old folder. */
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &old);
   mok_status status = MOK_OK;
-  if (replace) {
-    if (exchange(temp, path) != 0) status = MOK_ERROR(MOK_ERR_IO, "cannot replace %s: %s", path, strerror(errno));
-    else if (mok_temp_remove_flat(temp) != 0) {
-      status =
-          MOK_ERROR(MOK_ERR_IO, "%s is written, but the old one, now %s, cannot be removed: %s", path, temp, strerror(errno));
-    }
-  } else if (rename(temp, path) != 0) {
-    status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  *moved = true;
+  if ((replace ? exchange(temp, path) : rename(temp, path)) != 0) {
+    *moved = replace ? errno != ENOENT : errno != EEXIST && errno != ENOTEMPTY;
+    if (*moved) status = MOK_ERROR(MOK_ERR_IO, "cannot %s %s: %s", replace ? "replace" : "write", path, strerror(errno));
+  } else if (replace && mok_temp_remove_flat(temp) != 0) {
+    status = MOK_ERROR(MOK_ERR_IO, "%s is written, but the old one, now %s, cannot be removed: %s", path, temp, strerror(errno));
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   return status;
 }
 
-static mok_status folder_write(const char *path, bool replace, const mok_blob *files, size_t count) {
+static bool same_folder(const char *path, const struct stat *before) {
+  struct stat now;
+  return stat(path, &now) == 0 && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+         now.st_ctim.tv_sec == before->st_ctim.tv_sec && now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
+}
+
+/* Whether something stands at `path`, which is then something that may be replaced. */
+static mok_status look(const char *path, const contents *wanted, bool *replace) {
+  for (int i = 0;; i++) {
+    struct stat before = {0}, entry;
+    (void)stat(path, &before);
+    *replace = lstat(path, &entry) == 0;
+    if (!*replace) return errno == ENOENT ? MOK_OK : MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    mok_status status = check_replaceable(path, wanted);
+    if (!status || same_folder(path, &before) || !before.st_ino || i == TRIES) return status;
+    mok_status_free(status); /* it was looked into while another process replaced it */
+  }
+}
+
+static mok_status folder_write(const char *path, bool replace, const contents *wanted) {
   char parent[MOK_TEMP_PATH], temp[MOK_TEMP_PATH];
   MOK_TRY(mok_parent_of(path, parent));
   MOK_TRY(mok_temp_register(parent, temp));
@@ -192,8 +254,13 @@ static mok_status folder_write(const char *path, bool replace, const mok_blob *f
   if (mkdir(temp, 0777) != 0) {
     status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   } else {
-    status = write_files(temp, path, files, count);
-    if (!status) status = put_in_place(temp, path, replace);
+    status = write_files(temp, path, wanted->files, wanted->count);
+    bool moved = false;
+    for (int i = 0; i < TRIES && !status && !moved; i++) {
+      if (i > 0) status = look(path, wanted, &replace);
+      if (!status) status = put_in_place(temp, path, replace, &moved);
+    }
+    if (!status && !moved) status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: other processes keep replacing it", path);
     if (status) (void)mok_temp_remove_flat(temp);
   }
   mok_temp_forget(temp);
@@ -201,6 +268,7 @@ static mok_status folder_write(const char *path, bool replace, const mok_blob *f
 }
 
 mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker) {
+  const contents wanted = {files, count, marker};
   char name[MOK_TEMP_PATH];
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/') length--;
@@ -208,15 +276,12 @@ mok_status mok_folder_write(const char *path, const mok_blob *files, size_t coun
   if (length >= sizeof name) return MOK_ERROR(MOK_ERR_IO, "path too long: %.80s...", path);
   memcpy(name, path, length);
   name[length] = 0;
-  struct stat info;
-  if (lstat(name, &info) != 0) {
-    if (errno != ENOENT) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", name, strerror(errno));
-    return folder_write(name, false, files, count);
-  }
-  MOK_TRY(check_replaceable(name, marker));
+  bool replace;
+  MOK_TRY(look(name, &wanted, &replace));
+  if (!replace) return folder_write(name, false, &wanted);
   char *real = realpath(name, NULL); /* the folder behind a link is replaced, not the link */
   if (!real) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", name, strerror(errno));
-  mok_status status = folder_write(real, true, files, count);
+  mok_status status = folder_write(real, true, &wanted);
   free(real);
   return status;
 }

@@ -136,7 +136,8 @@ END_TEST
 
 START_TEST(own_folder_is_replaced) {
   const char *path = mok_test_path("p.mok/");
-  const mok_blob old[] = {package[0], {"stale.txt", "x", 1}};
+  static const char listing[] = "mok-package 1\nfile plan.txt 11 0\nfile stale.txt 1 0\n";
+  const mok_blob old[] = {{MARKER, listing, sizeof listing - 1}, {"stale.txt", "x", 1}};
   mok_assert_ok(mok_folder_write(path, old, 2, MARKER));
   mok_assert_ok(mok_folder_write(path, package, 2, MARKER));
   ck_assert(!mok_file_exists(mok_test_path("p.mok/stale.txt")));
@@ -163,8 +164,18 @@ START_TEST(foreign_things_are_left_untouched) {
   mok_assert_error(mok_folder_write(path, package, 2, MARKER), MOK_ERR_IO, "holds no manifest.txt"); /* empty */
   mok_test_write(mok_test_path("theirs/thesis.tex"), "x");
   mok_assert_error(mok_folder_write(path, package, 2, MARKER), MOK_ERR_IO, "holds no manifest.txt");
-  /* A folder that happens to have a file of that name, and a tree below. */
-  mok_test_write(mok_test_path("theirs/manifest.txt"), "x");
+  /* A folder that happens to have a file of that name. */
+  static const char *const others[] = {"x", "", "mok-packages 1\nfile thesis.tex\n", "mok-packag"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    mok_test_write(mok_test_path("theirs/manifest.txt"), others[i]);
+    mok_assert_error(mok_folder_write(path, package, 2, MARKER), MOK_ERR_IO, "holds no manifest.txt");
+    mok_assert_error(mok_folder_write(path, package + 1, 1, MARKER), MOK_ERR_IO, "holds no manifest.txt");
+    assert_text(mok_test_path("theirs/thesis.tex"), "x");
+  }
+  /* What somebody put into a package, a file or a folder. */
+  mok_test_write(mok_test_path("theirs/manifest.txt"), "mok-package 1\nfile thesis.te\nfile thesis.text\n");
+  mok_assert_error(mok_folder_write(path, package, 2, MARKER), MOK_ERR_IO, "holds thesis.tex, which mokgen did not make");
+  mok_test_write(mok_test_path("theirs/manifest.txt"), "mok-package 1\nfile src 1 0\nfile thesis.tex");
   ck_assert_int_eq(mkdir(mok_test_path("theirs/src"), 0755), 0);
   mok_assert_error(mok_folder_write(path, package, 2, MARKER), MOK_ERR_IO, "holds src, which mokgen did not make");
   ck_assert_int_eq(mok_test_entries(path), 3);
@@ -173,11 +184,40 @@ START_TEST(foreign_things_are_left_untouched) {
   ck_assert_int_eq(mkdir(odd, 0755), 0);
   ck_assert_int_eq(mkdir(mok_test_path("odd/manifest.txt"), 0755), 0);
   mok_assert_error(mok_folder_write(odd, package, 2, MARKER), MOK_ERR_IO, "holds no manifest.txt");
+  ck_assert_int_eq(symlink("nowhere", mok_test_path("lost")), 0);
+  mok_assert_error(mok_folder_write(mok_test_path("lost"), package, 2, MARKER), MOK_ERR_IO,
+                   "exists and cannot be read (No such file or directory): left untouched");
   const char *file = mok_test_path("file");
   mok_test_write(file, "x");
   mok_assert_error(mok_folder_write(file, package, 2, MARKER), MOK_ERR_IO, "is not a folder");
   assert_text(file, "x");
-  ck_assert_int_eq(mok_test_entries(mok_test_folder()), 3);
+  ck_assert_int_eq(mok_test_entries(mok_test_folder()), 4);
+}
+END_TEST
+
+/* Those that find nothing there and those that find a package, at the same time. */
+START_TEST(processes_that_write_one_folder_all_succeed) {
+  enum { PROCESSES = 6, ROUNDS = 20 };
+  const char *path = mok_test_path("p.mok");
+  static const char listing[] = "mok-package 1\nfile plan.txt 11 0\n";
+  const mok_blob files[] = {{MARKER, listing, sizeof listing - 1}, package[1]};
+  for (int round = 0; round < ROUNDS; round++) {
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+      children[i] = fork();
+      ck_assert_int_ge(children[i], 0);
+      if (children[i] == 0) _exit(mok_folder_write(path, files, 2, MARKER) ? 1 : 0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+      int status = 0;
+      ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+      ck_assert(WIFEXITED(status));
+      ck_assert_int_eq(WEXITSTATUS(status), 0);
+    }
+    ck_assert_int_eq(mok_test_entries(path), 2);
+    ck_assert_int_eq(mok_test_entries(mok_test_folder()), 1);
+    mok_assert_ok(mok_folder_remove_all(path));
+  }
 }
 END_TEST
 
@@ -338,6 +378,7 @@ int main(void) {
   tcase_add_test(folders, own_folder_is_replaced);
   tcase_add_test(folders, a_link_to_the_own_folder_stays_a_link);
   tcase_add_test(folders, foreign_things_are_left_untouched);
+  tcase_add_test(folders, processes_that_write_one_folder_all_succeed);
   tcase_add_test(folders, unwritable_folders_say_why);
   tcase_add_test(folders, relative_and_nested_paths);
   tcase_add_test(folders, temporary_folder_comes_and_goes);
