@@ -57,29 +57,31 @@ typedef struct draws {
 } draws;
 static uint32_t below(draws *d, int64_t bound) { return mok_random_below(d->key, d->next++, (uint32_t)bound); }
 
-static bool taken(const int32_t *ids, int64_t count, int32_t id) {
-  for (int64_t j = 0; j < count; ++j)
-    if (ids[j] == id) return true;
+/* Whether slot j of a token may not take an expert: an earlier slot has it. With more slots than experts each run of `experts`
+ * slots visits every expert once, so that there is always one left. */
+static bool taken(const int32_t *ids, int64_t j, int64_t experts, int32_t id) {
+  for (int64_t i = j - j % experts; i < j; ++i)
+    if (ids[i] == id) return true;
   return false;
 }
 
-/* ids[first..k-1]: distinct experts, each set equally likely. top_k <= experts, so the loop ends. */
+/* ids[first..k-1]: distinct experts as far as there are enough, each set equally likely. */
 static void draw_uniform(draws *d, int32_t *ids, int64_t first, int64_t k, int64_t experts) {
   for (int64_t j = first; j < k; ++j) {
     do ids[j] = (int32_t)below(d, experts);
-    while (taken(ids, j, ids[j]));
+    while (taken(ids, j, experts, ids[j]));
   }
 }
 
-/* Distinct experts, drawn one after the other in proportion to share[] of those that are left. */
+/* The same, drawn one after the other in proportion to share[] of those that are left. */
 static void draw_zipf(draws *d, int32_t *ids, int64_t k, int64_t experts, const double *share) {
   for (int64_t j = 0; j < k; ++j) {
     double total = 0;
-    for (int64_t e = 0; e < experts; ++e) total += taken(ids, j, (int32_t)e) ? 0 : share[e];
+    for (int64_t e = 0; e < experts; ++e) total += taken(ids, j, experts, (int32_t)e) ? 0 : share[e];
     double left = total * ((double)(mok_random_bits(d->key, d->next++) >> 11) * 0x1p-53);
     ids[j] = -1;
     for (int64_t e = 0; e < experts; ++e) {
-      if (taken(ids, j, (int32_t)e)) continue;
+      if (taken(ids, j, experts, (int32_t)e)) continue;
       ids[j] = (int32_t)e; /* the last one left takes what rounding leaves over */
       if (left < share[e]) break;
       left -= share[e];
