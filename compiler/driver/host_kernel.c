@@ -141,7 +141,7 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
       .compute_ctas = (int)kernel->plan->sms_compute,
   };
   const mok_host_launch_t launch = {
-      .struct_size = sizeof launch, .flags = MOK_HOST_POISON, .args = &args, .seed = (unsigned long long)seed};
+      .struct_size = sizeof launch, .flags = MOK_HOST_POISON | MOK_HOST_RACES, .args = &args, .seed = (unsigned long long)seed};
   mok_host_report_t report = {.struct_size = sizeof report, .text = text, .text_size = REPORT_BYTES};
   const int64_t start = mok_session_clock_us();
   const int result = run_interruptible(kernel, &launch, &report);

@@ -51,8 +51,8 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_check(mok_engine *e, mok_mbarrier *b
     mok_clock_join(&e->clocks, &b->done.bulk, b->coming.bulk);
     b->done.scope = MOK_SCOPE_CTA;
     b->done.rank = b->coming.rank;
-    if (b->coming.order) memset(b->coming.order, 0, e->clocks.length * sizeof(unsigned));
-    if (b->coming.bulk) memset(b->coming.bulk, 0, e->clocks.length * sizeof(unsigned));
+    mok_clock_clear(&e->clocks, b->coming.order);
+    mok_clock_clear(&e->clocks, b->coming.bulk);
   }
   (void)mok_release_add(&b->phases);
 }

@@ -19,9 +19,19 @@ enum {
 }; /* seat 0: the entry; 1 + first warp: a worker */
 enum mok_scope { MOK_SCOPE_NONE, MOK_SCOPE_CTA, MOK_SCOPE_GPU, MOK_SCOPE_SYSTEM };
 
+/* Times of the components of one CTA; shared by all clocks that agree on them, and then not changed. */
+struct mok_clock_part {
+  unsigned holders;
+  unsigned time[MOK_CTA_COMPONENTS];
+  mok_clock_part *next_free;
+};
+
+/* One part for each CTA of the launch, NULL: all 0. A NULL clock knows nothing. */
+typedef mok_clock_part **mok_clock;
+
 /* What a word, a barrier or a phase of an mbarrier hands from those who release it to those who acquire it. */
 struct mok_sync {
-  unsigned *order, *bulk, *fenced, *system;
+  mok_clock order, bulk, fenced, system;
   int rank;        /* of the last release, to say whose it was */
   mok_scope scope; /* weakest of the releases */
 };
@@ -30,21 +40,23 @@ struct mok_clock_block {
   mok_clock_block *next;
 };
 
-/* All clocks of a launch have the same length and are freed together. */
+/* All clocks of a launch; freed together. */
 struct mok_clocks {
   bool on;
-  size_t length; /* components */
+  size_t ctas;
   mok_clock_block *blocks;
+  mok_clock_part *free_parts;
 };
 
-MOK_HOST_UNCHECKED static unsigned *mok_clock_make(mok_clocks *clocks) {
+/* Zeroed memory that lives as long as the launch. */
+MOK_HOST_UNCHECKED static void *mok_clock_memory(mok_clocks *clocks, size_t bytes) {
   MOK_HOST_UNSEEN_BEGIN();
-  mok_clock_block *block = (mok_clock_block *)calloc(1, 16 + clocks->length * sizeof(unsigned));
+  mok_clock_block *block = (mok_clock_block *)calloc(1, 16 + bytes);
   MOK_HOST_UNSEEN_END();
-  if (block == NULL) abort(); /* the launch was refused if its clocks had no room: the process is beyond help */
+  if (block == NULL) abort(); /* no more than the fibers' stacks: the process is beyond help */
   block->next = clocks->blocks;
   clocks->blocks = block;
-  return (unsigned *)((char *)block + 16);
+  return (char *)block + 16;
 }
 
 MOK_HOST_UNCHECKED static inline void mok_clocks_free(mok_clocks *clocks) {
@@ -57,32 +69,99 @@ MOK_HOST_UNCHECKED static inline void mok_clocks_free(mok_clocks *clocks) {
   }
 }
 
-/* *to, made when there is something to join. */
-MOK_HOST_UNCHECKED static void mok_clock_join(mok_clocks *clocks, unsigned **to, const unsigned *from) {
-  if (from == NULL) return;
-  if (*to == NULL) *to = mok_clock_make(clocks);
-  unsigned *into = *to;
-  for (size_t i = 0; i < clocks->length; ++i) into[i] = into[i] > from[i] ? into[i] : from[i];
+MOK_HOST_UNCHECKED static mok_clock_part *mok_clock_part_make(mok_clocks *clocks) {
+  enum { TOGETHER = 256 };
+  if (clocks->free_parts == NULL) {
+    mok_clock_part *parts = (mok_clock_part *)mok_clock_memory(clocks, TOGETHER * sizeof *parts);
+    for (int i = 0; i < TOGETHER; ++i) {
+      parts[i].next_free = clocks->free_parts;
+      clocks->free_parts = &parts[i];
+    }
+  }
+  mok_clock_part *part = clocks->free_parts;
+  clocks->free_parts = part->next_free;
+  part->holders = 1;
+  return part;
 }
 
-/* The part of `from` that `limit` has too, of generic accesses or of the others. */
-MOK_HOST_UNCHECKED static void mok_clock_join_limited(mok_clocks *clocks, unsigned **to, const unsigned *from,
-                                                      const unsigned *limit, bool generic) {
-  if (from == NULL || limit == NULL) return;
-  if (*to == NULL) *to = mok_clock_make(clocks);
-  for (size_t i = 0; i < clocks->length; ++i) {
-    const unsigned time = from[i] < limit[i] ? from[i] : limit[i];
-    if ((i % MOK_CLASSES == MOK_CLASS_GENERIC) == generic && (*to)[i] < time) (*to)[i] = time;
+MOK_HOST_UNCHECKED static inline void mok_clock_part_drop(mok_clocks *clocks, mok_clock_part *part) {
+  if (part == NULL || --part->holders > 0) return;
+  part->next_free = clocks->free_parts;
+  clocks->free_parts = part;
+}
+
+MOK_HOST_UNCHECKED static inline void mok_clock_need(mok_clocks *clocks, mok_clock *clock) {
+  if (*clock == NULL) *clock = (mok_clock)mok_clock_memory(clocks, clocks->ctas * sizeof **clock);
+}
+
+/* The clock's own part of one CTA, to be changed. */
+MOK_HOST_UNCHECKED static mok_clock_part *mok_clock_own_part(mok_clocks *clocks, mok_clock clock, size_t cta) {
+  mok_clock_part *part = clock[cta];
+  if (part && part->holders == 1) return part;
+  mok_clock_part *own = mok_clock_part_make(clocks);
+  if (part) memcpy(own->time, part->time, sizeof own->time);
+  else memset(own->time, 0, sizeof own->time);
+  mok_clock_part_drop(clocks, part);
+  return clock[cta] = own;
+}
+
+/* Forgets everything. */
+MOK_HOST_UNCHECKED static void mok_clock_clear(mok_clocks *clocks, mok_clock clock) {
+  for (size_t i = 0; clock && i < clocks->ctas; ++i) {
+    mok_clock_part_drop(clocks, clock[i]);
+    clock[i] = NULL;
   }
 }
 
-MOK_HOST_UNCHECKED static inline void mok_clock_raise(mok_clocks *clocks, unsigned **clock, size_t component, unsigned time) {
-  if (*clock == NULL) *clock = mok_clock_make(clocks);
-  if ((*clock)[component] < time) (*clock)[component] = time;
+MOK_HOST_UNCHECKED static void mok_clock_join(mok_clocks *clocks, mok_clock *to, mok_clock from) {
+  if (from == NULL) return;
+  mok_clock_need(clocks, to);
+  mok_clock into = *to;
+  for (size_t i = 0; i < clocks->ctas; ++i) {
+    mok_clock_part *mine = into[i], *other = from[i];
+    if (mine == other || other == NULL) continue;
+    bool mine_has_more = false, other_has_more = false;
+    for (int j = 0; mine && j < MOK_CTA_COMPONENTS; ++j) {
+      mine_has_more |= mine->time[j] > other->time[j];
+      other_has_more |= mine->time[j] < other->time[j];
+    }
+    if (mine && !other_has_more && mine_has_more) continue;
+    if (mine_has_more) {
+      mok_clock_part *part = mok_clock_own_part(clocks, into, i);
+      for (int j = 0; j < MOK_CTA_COMPONENTS; ++j)
+        part->time[j] = part->time[j] > other->time[j] ? part->time[j] : other->time[j];
+    } else { /* also when they are equal: next time they are seen to be one */
+      ++other->holders;
+      mok_clock_part_drop(clocks, mine);
+      into[i] = other;
+    }
+  }
 }
 
-MOK_HOST_UNCHECKED static inline unsigned mok_clock_time(const unsigned *clock, size_t component) {
-  return clock ? clock[component] : 0;
+/* The part of `from` that `limit` has too, of generic accesses or of the others. */
+MOK_HOST_UNCHECKED static void mok_clock_join_limited(mok_clocks *clocks, mok_clock *to, mok_clock from, mok_clock limit,
+                                                      bool generic) {
+  if (from == NULL || limit == NULL) return;
+  mok_clock_need(clocks, to);
+  for (size_t i = 0; i < clocks->ctas; ++i) {
+    if (from[i] == NULL || limit[i] == NULL) continue;
+    mok_clock_part *part = mok_clock_own_part(clocks, *to, i);
+    for (int j = 0; j < MOK_CTA_COMPONENTS; ++j) {
+      const unsigned time = from[i]->time[j] < limit[i]->time[j] ? from[i]->time[j] : limit[i]->time[j];
+      if ((j % MOK_CLASSES == MOK_CLASS_GENERIC) == generic && part->time[j] < time) part->time[j] = time;
+    }
+  }
+}
+
+MOK_HOST_UNCHECKED static inline unsigned mok_clock_time(mok_clock clock, size_t component) {
+  const mok_clock_part *part = clock ? clock[component / MOK_CTA_COMPONENTS] : NULL;
+  return part ? part->time[component % MOK_CTA_COMPONENTS] : 0;
+}
+
+MOK_HOST_UNCHECKED static inline void mok_clock_raise(mok_clocks *clocks, mok_clock *clock, size_t component, unsigned time) {
+  if (time == 0 || mok_clock_time(*clock, component) >= time) return;
+  mok_clock_need(clocks, clock);
+  mok_clock_own_part(clocks, *clock, component / MOK_CTA_COMPONENTS)->time[component % MOK_CTA_COMPONENTS] = time;
 }
 
 #endif

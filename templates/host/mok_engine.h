@@ -58,8 +58,8 @@ struct mok_host_cta {
   mok_mbarrier full[MOK_MAX_STAGES], empty[MOK_MAX_STAGES]; /* of pipeline stages */
   mok_mbarrier slots[MOK_MAX_SLOTS];                        /* of pieces of rows on their way */
   unsigned times[MOK_CTA_COMPONENTS];
-  unsigned *ended_order, *ended_bulk; /* clocks: of workers that have ended; */
-  unsigned *fenced, *system;          /* what proxy fences let copies know; what was fenced at system scope */
+  mok_clock ended_order, ended_bulk; /* clocks: of workers that have ended; */
+  mok_clock fenced, system;          /* what proxy fences let copies know; what was fenced at system scope */
 };
 
 enum mok_wait_kind {
@@ -103,8 +103,8 @@ struct mok_fiber {
   unsigned stores, stores_read, stores_written;
   mok_agent *first_store, *last_store; /* not yet written */
   unsigned products, products_done;    /* multiplications */
-  unsigned *order, *bulk;              /* clocks, mok_clocks.h */
-  unsigned *pending, *fenced;          /* acquired, and not fenced yet; of a worker, NULL while it is the CTA's */
+  mok_clock order, bulk;               /* clocks, mok_clocks.h */
+  mok_clock pending, fenced;           /* acquired, and not fenced yet; of a worker, NULL while it is the CTA's */
   unsigned fenced_time;                /* own generic accesses up to here are known to own copies */
 };
 
@@ -364,6 +364,10 @@ MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f
 #endif
   mok_stack_give(&e->stacks, f->context.stack);
   mok_agents_forget(e, f);
+  mok_clock_clear(&e->clocks, f->order);
+  mok_clock_clear(&e->clocks, f->bulk);
+  mok_clock_clear(&e->clocks, f->pending);
+  mok_clock_clear(&e->clocks, f->fenced);
   free(f->scratch);
   free(f->c);
   free(f);

@@ -120,7 +120,7 @@ static void start_detector(mok_engine *e, const mok_host_launch_t *launch, int c
   if (d == NULL || d->counters == NULL || d->flags == NULL || d->grid_barriers == NULL) abort();
   e->detector = d;
   e->clocks.on = true;
-  e->clocks.length = (size_t)ctas * MOK_CTA_COMPONENTS;
+  e->clocks.ctas = (size_t)ctas;
   d->poisoned = (launch->flags & MOK_HOST_POISON) != 0;
   d->site_count = 1;
   d->sites[0].function = d->sites[0].what = "";

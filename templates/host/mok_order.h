@@ -69,7 +69,7 @@ MOK_HOST_UNCHECKED static void mok_order_release(mok_engine *e, mok_fiber *f, mo
   s->rank = f->cta->rank;
   if (s->scope == MOK_SCOPE_NONE || s->scope > scope) s->scope = scope;
   if (scope == MOK_SCOPE_SYSTEM) {
-    const unsigned *system = f->cta->system;
+    mok_clock const system = f->cta->system;
     mok_clock_join(&e->clocks, &s->order, system);
     mok_clock_join_limited(&e->clocks, &s->bulk, system, system, false);
     mok_clock_join_limited(&e->clocks, &s->fenced, f->cta->fenced, system, true);

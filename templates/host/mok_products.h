@@ -180,10 +180,18 @@ MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<
   mok_preempt();
 }
 
-/* Rows of a tile leave through region staging, some columns at a time: value(sums of the row, column) in, row_at(row) out. */
+template <class P>
+MOK_FN void mok_finish(mok_cta *c, mok_accumulator<P> &acc) {
+  (void)c;
+  (void)acc;
+  mok_wait_products();
+}
+
+/* Rows of a tile leave through region staging, some columns at a time: value(sums of the row, column) in, row_at(row) out. Rows
+ * are `pitch` bytes apart; 0: anywhere. */
 template <class P, class place, class element>
-MOK_FN void mok_store_rows(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, int columns, place row_at, element value,
-                           const char *function, int line) {
+MOK_FN void mok_store_rows(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, int columns, mok_index pitch, place row_at,
+                           element value, const char *function, int line) {
   mok_engine *e = mok_host;
   const mok_range rows = mok_my_rows<P>(c, t);
   const int count = rows.end - rows.first, width = (int)(LAYOUT_STAGING_BYTES / (2 * PLAN_ROW_PADDING));
@@ -195,19 +203,12 @@ MOK_FN void mok_store_rows(mok_cta *c, const mok_task *t, mok_accumulator<P> &ac
     for (int i = 0; i < count; ++i)
       for (int j = 0; j < part; ++j) staging[i * width + j] = mok_to_bf16(value(acc.sum + i * P::n, first + j));
     mok_fence_proxy(e, e->current);
-    for (int i = 0; i < count;) {
+    const int together = pitch ? count : 1; /* rows of one copy */
+    for (int i = 0; i < count; i += together) {
       char *to = (char *)(row_at(rows.first + i) + first);
-      int together = 1; /* rows at one distance make one copy */
-      long long pitch = 0;
-      while (i + together < count) {
-        const long long step = (char *)(row_at(rows.first + i + together) + first) - (to + (together - 1) * pitch);
-        if (together > 1 ? step != pitch : step < 2LL * part) break;
-        pitch = step;
-        ++together;
-      }
-      const mok_copy copy = {to, pitch, together, 2 * part, (const char *)(staging + i * width), 2LL * width, together, 2 * part};
+      const char *from = (const char *)(staging + i * width);
+      const mok_copy copy = {to, pitch, together, 2 * part, from, 2LL * width, together, 2 * part};
       mok_issue_store(copy, function, line, "bulk store of a tile");
-      i += together;
     }
   }
   mok_preempt();
@@ -218,7 +219,7 @@ MOK_FN void mok_store(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, co
                       int line = __builtin_LINE()) {
   const int first = t->column * P::n;
   mok_store_rows<P>(
-      c, t, acc, mok_min(P::n, P::columns - first),
+      c, t, acc, mok_min(P::n, P::columns - first), 2LL * P::out_stride,
       [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride + first; },
       [](const float *sum, int column) { return sum[column]; }, function, line);
 }
@@ -228,7 +229,7 @@ MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P
                                 const char *function = __builtin_FUNCTION(), int line = __builtin_LINE()) {
   const int width = P::gated ? P::n / 2 : P::n, first = t->column * width;
   mok_store_rows<P>(
-      c, t, acc, mok_min(width, P::columns - first),
+      c, t, acc, mok_min(width, P::columns - first), 2LL * P::out_stride,
       [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride + first; },
       [&](const float *sum, int column) {
         return activate(P::gated ? sum[column] : 0.0f, sum[P::gated ? width + column : column]);
@@ -243,7 +244,7 @@ MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &
   const int first = t->column * P::n;
   const mok_route *source = mok_read_source(c, t, 0, t->rows, function, line);
   mok_store_rows<P>(
-      c, t, acc, mok_min(P::n, P::columns - first),
+      c, t, acc, mok_min(P::n, P::columns - first), 0,
       [&](int row) {
         mok_bf16 *slots = (mok_bf16 *)mok_heap(c, source[row].rank, LAYOUT_COMBINE_OFFSET);
         return slots + (mok_index)source[row].route * PLAN_HIDDEN + first;

@@ -216,7 +216,7 @@ struct mok_span {
 MOK_HOST_UNCHECKED static inline bool mok_known(const mok_fiber *f, bool bulk, unsigned component, unsigned time) {
   if (time == 0) return true;
   if (!bulk) return mok_clock_time(f->order, component) >= time;
-  const unsigned *fenced = f->fenced ? f->fenced : f->cta->fenced;
+  mok_clock const fenced = f->fenced ? f->fenced : f->cta->fenced;
   return mok_clock_time(f->bulk, component) >= time || mok_clock_time(fenced, component) >= time ||
          (component == mok_component(mok_host, f, MOK_CLASS_GENERIC) && f->fenced_time >= time);
 }
