@@ -91,7 +91,22 @@ void mok_child_write(int fd, const void *data, size_t size) {
   }
 }
 
+/* Our environment with the folder as TMPDIR: a compiler that is killed leaves its temporaries behind. */
+static char **environment_in(mok_arena *arena, const char *folder) {
+  static const char name[] = "TMPDIR=";
+  size_t count = 0;
+  while (environ[count]) count++;
+  char **copy = MOK_NEW_ARRAY(arena, count + 2, char *);
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(environ[i], name, sizeof name - 1) != 0) copy[kept++] = environ[i];
+  copy[kept++] = mok_arena_printf(arena, "%s%s", name, folder[0] == '/' ? folder : "."); /* the child is there */
+  copy[kept] = NULL;
+  return copy;
+}
+
 mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *out, mok_child_end *end) {
+  char **environment = folder ? environment_in(out->arena, folder) : environ;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return MOK_ERROR(MOK_ERR_IO, "cannot make a pipe: %s", strerror(errno));
 
@@ -108,7 +123,7 @@ mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *
   posix_spawnattr_setpgroup(&attributes, 0);
 
   pid_t pid = 0;
-  const int failure = posix_spawn(&pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+  const int failure = posix_spawn(&pid, argv[0], &actions, &attributes, (char *const *)argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);

@@ -15,7 +15,8 @@ typedef struct mok_child_end {
 /* Runs work(user, fd) in a forked child; what it writes to fd is appended to `out`. The child ends with 0 when `work` returns. */
 MOK_MUST_USE mok_status mok_child_run(void (*work)(void *user, int fd), void *user, mok_buf *out, mok_child_end *end);
 
-/* Runs the program argv[0] (a path, no search) in `folder` (NULL: here), stdin empty; stdout and stderr are appended to `out`. */
+/* Runs the program argv[0] (a path, no search), stdin empty; stdout and stderr are appended to `out`. It works in `folder` and
+ * has its temporaries there; NULL: here, with our own TMPDIR. */
 MOK_MUST_USE mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *out, mok_child_end *end);
 
 /* Writes all of it to a pipe of mok_child_run; for `work`. */
