@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "gpu_run.h"
 #include "host_kernel.h"
+#include "launches.h"
 #include "npy.h"
 #include "run_target.h"
 #include "stages.h"
@@ -18,7 +19,7 @@ enum { DEFAULT_HOST_TOKENS = 64, DEFAULT_GPU_SAMPLE = 256 };
 
 typedef struct run_request {
   mok_run_place place;
-  int64_t *tokens; /* [gpus] */
+  mok_launches launches;
   mok_routing routing;
   int64_t sample; /* tokens of each rank to check, 0: all */
   uint64_t seed;
@@ -27,20 +28,18 @@ typedef struct run_request {
 
 typedef struct run_result {
   mok_verdict verdict;
-  int64_t time_us; /* host: fastest launch; GPUs: median, without the first if there are more */
+  int64_t time_us; /* host: fastest launch; GPUs: median, without the first if there are more; -1: launches of several sizes */
+  int64_t laps;    /* of a ring in one launch, most */
 } run_result;
 
 /* --tokens; without it the capacity, at most `most`. */
-static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t most, int64_t *tokens) {
-  if (!session->options.tokens.given) {
-    const int64_t count = model->tokens_per_gpu < most ? model->tokens_per_gpu : most;
-    for (int64_t r = 0; r < model->gpus; ++r) tokens[r] = count;
-    if (count < model->tokens_per_gpu)
-      mok_session_note(session, "%" PRId64 " tokens per rank of a capacity of %" PRId64 " (--tokens)", count,
-                       model->tokens_per_gpu);
-    return MOK_OK;
-  }
-  return mok_tokens_parse(session->arena, model, session->options.tokens.text, tokens);
+static mok_status parse_tokens(mok_session *session, const mok_model *model, int64_t most, uint64_t seed, mok_launches *out) {
+  const mok_option_value *given = &session->options.tokens;
+  const int64_t count = model->tokens_per_gpu < most ? model->tokens_per_gpu : most;
+  if (!given->given && count < model->tokens_per_gpu)
+    mok_session_note(session, "%" PRId64 " tokens per rank of a capacity of %" PRId64 " (--tokens)", count,
+                     model->tokens_per_gpu);
+  return mok_launches_parse(session->arena, model, given->given ? given->text : NULL, count, seed, out);
 }
 
 static mok_status parse_check(const mok_model *model, const char *text, int64_t *sample) {
@@ -54,7 +53,6 @@ static mok_status parse_check(const mok_model *model, const char *text, int64_t 
 static mok_status parse_request(mok_session *session, const mok_model *model, run_request *out) {
   const mok_options *options = &session->options;
   const bool on_host = out->place == MOK_RUN_HOST;
-  out->tokens = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, int64_t);
   out->seed = options->seed.given ? (uint64_t)options->seed.number : 1;
   out->seeds = options->seeds.given ? options->seeds.number : 1;
   out->iters = options->iters.given ? options->iters.number : 1;
@@ -65,35 +63,64 @@ static mok_status parse_request(mok_session *session, const mok_model *model, ru
     MOK_TRY(parse_check(model, options->check.given ? options->check.text : "full", &out->sample));
   if (!on_host && options->seeds.given)
     return MOK_ERROR(MOK_ERR_USAGE, "--seeds: only the host target has seeded schedules; --iters repeats");
-  return parse_tokens(session, model, on_host ? DEFAULT_HOST_TOKENS : INT64_MAX, out->tokens);
+  MOK_TRY(parse_tokens(session, model, on_host ? DEFAULT_HOST_TOKENS : INT64_MAX, out->seed, &out->launches));
+  if (!on_host && out->launches.vary)
+    return MOK_ERROR(MOK_ERR_USAGE, "--tokens A..B: launches of several sizes are for the host target only");
+  return MOK_OK;
 }
 
-/* All launches; the first one's output is compared with the reference, the others' bits with the first's. */
-static mok_status launch_all(mok_session *session, mok_host_kernel *kernel, mok_problem *problem, const mok_expected *expected,
-                             const run_request *request, run_result *out) {
-  const int64_t launches = request->seeds * request->iters;
-  for (int64_t i = 0; i < launches; ++i) {
-    int64_t time_us = 0;
-    const uint64_t schedule = request->seed + (uint64_t)(i / request->iters);
-    mok_problem_poison(problem);
-    MOK_TRY(mok_host_kernel_launch(session->arena, kernel, schedule, &time_us));
-    MOK_TRY(mok_interrupt_check());
-    if (i == 0) {
-      mok_verdict_make(session->arena, problem, expected, &out->verdict);
-      out->time_us = time_us;
-    } else {
-      char digest[17];
-      mok_output_digest(problem, digest);
-      if (time_us < out->time_us) out->time_us = time_us;
-      if (strcmp(digest, out->verdict.digest) != 0) {
-        out->verdict.pass = false;
-        out->verdict.failure = mok_arena_printf(
-            session->arena, "launch %" PRId64 " under schedule seed %" PRIu64 " gave other bits (%s) than the first (%s)", i + 1,
-            schedule, digest, out->verdict.digest);
-      }
-    }
-    if (!out->verdict.pass) return MOK_OK; /* the output of the failed launch stays for --dump */
+/* The worst of all launches; the digest stays that of the first. */
+static void add_verdict(mok_verdict *sum, const mok_verdict *verdict) {
+  if (verdict->rel_l2 > sum->rel_l2) sum->rel_l2 = verdict->rel_l2;
+  if (verdict->max_abs > sum->max_abs) sum->max_abs = verdict->max_abs;
+  sum->checked += verdict->checked;
+}
+
+/* Launch i of all: sizes, poison, kernel, verdict. */
+static mok_status launch(mok_session *session, mok_arena *scratch, mok_host_kernel *kernel, mok_problem *problem,
+                         const mok_expected *expected, run_request *request, int64_t i, run_result *out) {
+  const uint64_t schedule = request->seed + (uint64_t)(i / request->iters);
+  int64_t time_us = 0;
+  mok_verdict verdict;
+  mok_launches_set(&request->launches, i % request->iters, problem);
+  for (int64_t r = 0; r < problem->model->gpus; ++r) kernel->ranks[r].tokens = (int)problem->ranks[r].tokens;
+  mok_problem_poison(problem);
+  MOK_TRY(mok_host_kernel_launch(scratch, kernel, schedule, &time_us));
+  MOK_TRY(mok_interrupt_check());
+  mok_verdict_make(scratch, problem, expected, &verdict);
+  const int64_t laps = mok_launch_laps(scratch, kernel->plan, problem);
+  if (laps > out->laps) out->laps = laps;
+  if (i == 0 || time_us < out->time_us) out->time_us = time_us;
+  if (i == 0) out->verdict = verdict;
+  else if (request->launches.vary) add_verdict(&out->verdict, &verdict);
+  const char *failure = verdict.failure;
+  if (!failure) {
+    failure = mok_launches_compare(session->arena, &request->launches, problem);
+    if (failure) failure = mok_arena_printf(session->arena, "other bits than in an earlier launch: %s", failure);
   }
+  if (!failure) return MOK_OK;
+  out->verdict.pass = false;
+  out->verdict.failure = i == 0 ? mok_arena_strdup(session->arena, failure)
+                                : mok_arena_printf(session->arena, "launch %" PRId64 " under schedule seed %" PRIu64 ": %s",
+                                                   i + 1, schedule, failure);
+  return MOK_OK;
+}
+
+/* Until one fails; its output stays for --dump. */
+static mok_status launch_all(mok_session *session, mok_host_kernel *kernel, mok_problem *problem, const mok_expected *expected,
+                             run_request *request, run_result *out) {
+  out->laps = 0;
+  for (int64_t i = 0; i < request->seeds * request->iters; ++i) {
+    mok_arena *scratch = mok_arena_create(); /* there may be a million launches */
+    mok_status status = launch(session, scratch, kernel, problem, expected, request, i, out);
+    mok_arena_destroy(scratch);
+    MOK_TRY(status);
+    if (!out->verdict.pass) return MOK_OK;
+  }
+  if (!request->launches.vary) return MOK_OK;
+  out->time_us = -1;
+  mok_launches_join(&request->launches, problem);
+  mok_output_digest(problem, out->verdict.digest);
   return MOK_OK;
 }
 
@@ -102,7 +129,7 @@ static void result_line(const mok_work *work, const run_result *result, mok_buf 
   mok_buf_printf(out, "%s target=%s ranks=%" PRId64 " rel_l2=%.3e max_abs=%.3e checked=%" PRId64 " digest=%s time_us=",
                  verdict->pass ? "PASS" : "FAIL", work->target->name, work->model->gpus, verdict->rel_l2, verdict->max_abs,
                  verdict->checked, verdict->digest);
-  if (verdict->pass) mok_buf_printf(out, "%" PRId64 "\n", result->time_us);
+  if (verdict->pass && result->time_us >= 0) mok_buf_printf(out, "%" PRId64 "\n", result->time_us);
   else mok_buf_puts(out, "-\n"); /* a time of a wrong result means nothing */
 }
 
@@ -122,12 +149,18 @@ static void result_json(const mok_work *work, const run_request *request, const 
   mok_json_int(&json, work->model->gpus);
   mok_json_key(&json, "tokens");
   mok_json_begin_array(&json);
-  for (int64_t r = 0; r < work->model->gpus; ++r) mok_json_int(&json, request->tokens[r]);
+  for (int64_t r = 0; r < work->model->gpus; ++r) mok_json_int(&json, request->launches.most[r]);
+  mok_json_end_array(&json);
+  mok_json_key(&json, "tokens_least");
+  mok_json_begin_array(&json);
+  for (int64_t r = 0; r < work->model->gpus; ++r) mok_json_int(&json, request->launches.least[r]);
   mok_json_end_array(&json);
   mok_json_key(&json, "seed");
   mok_json_int(&json, (int64_t)request->seed);
   mok_json_key(&json, "launches");
   mok_json_int(&json, request->seeds * request->iters);
+  mok_json_key(&json, "laps");
+  mok_json_int(&json, result->laps);
   mok_json_key(&json, "rel_l2");
   mok_json_fixed(&json, verdict->rel_l2, 9);
   mok_json_key(&json, "limit");
@@ -139,7 +172,7 @@ static void result_json(const mok_work *work, const run_request *request, const 
   mok_json_key(&json, "digest");
   mok_json_string(&json, verdict->digest);
   mok_json_key(&json, "time_us");
-  if (verdict->pass) mok_json_int(&json, result->time_us);
+  if (verdict->pass && result->time_us >= 0) mok_json_int(&json, result->time_us);
   else mok_json_null(&json);
   mok_json_end_object(&json);
   mok_json_finish(&json);
@@ -202,12 +235,13 @@ static mok_status report(mok_session *session, const mok_work *work, const run_r
   return MOK_ERROR(MOK_ERR_MISMATCH, "the result is wrong: %s", result->verdict.failure);
 }
 
-static mok_status run_on_host(mok_session *session, mok_work *work, const run_request *request, mok_problem *problem,
+static mok_status run_on_host(mok_session *session, mok_work *work, run_request *request, mok_problem *problem,
                               mok_expected *expected, run_result *result) {
   const int64_t *space = work->plan->layout.bytes;
   const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
   mok_session_progress(session, "making weights and inputs");
-  MOK_TRY(mok_problem_make(session->arena, work->model, request->tokens, &request->routing, request->seed, beside, problem));
+  MOK_TRY(
+      mok_problem_make(session->arena, work->model, request->launches.most, &request->routing, request->seed, beside, problem));
   mok_session_progress(session, "computing the reference");
   MOK_TRY(mok_expected_make(session->arena, problem, request->sample, expected));
   mok_session_progress(session, "running");
@@ -249,9 +283,10 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static mok_status launch_on_gpu(mok_session *session, const run_request *request, mok_gpu_run *gpu, mok_problem *problem,
-                                mok_expected *expected, run_result *result) {
+static mok_status launch_on_gpu(mok_session *session, const mok_work *work, const run_request *request, mok_gpu_run *gpu,
+                                mok_problem *problem, mok_expected *expected, run_result *result) {
   double *times = MOK_NEW_ARRAY(session->arena, (size_t)request->iters, double);
+  result->laps = mok_launch_laps(session->arena, work->plan, problem);
   for (int64_t i = 0; i < request->iters; ++i) {
     int64_t differences = 0;
     mok_session_progress(session, "running");
@@ -279,11 +314,12 @@ static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_re
   mok_gpu_run gpu = {0};
   MOK_TRY(mok_package_pack(session->arena, work->plan, work->target, &work->sources, &work->image, &package));
   mok_session_progress(session, "making inputs");
-  MOK_TRY(mok_problem_make_tokens(session->arena, work->model, request->tokens, &request->routing, request->seed, problem));
+  MOK_TRY(
+      mok_problem_make_tokens(session->arena, work->model, request->launches.most, &request->routing, request->seed, problem));
   mok_session_progress(session, "making weights");
   mok_status status =
       mok_gpu_run_open(session, work->model, &package, work->target, request->place == MOK_RUN_COLOCATED, problem, &gpu);
-  if (!status) status = launch_on_gpu(session, request, &gpu, problem, expected, result);
+  if (!status) status = launch_on_gpu(session, work, request, &gpu, problem, expected, result);
   mok_gpu_run_close(&gpu);
   return status;
 }

@@ -117,7 +117,7 @@ mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, con
   for (int64_t r = 0; r < model->gpus; ++r) {
     mok_rank_problem *rank = &out->ranks[r];
     const size_t T = (size_t)tokens[r];
-    rank->tokens = tokens[r];
+    rank->tokens = rank->rows = tokens[r];
     rank->x = (uint16_t *)at;
     at += rounded(T * row);
     rank->out = (uint16_t *)(at + row);
@@ -153,6 +153,6 @@ void mok_problem_poison(mok_problem *problem) {
   const int64_t H = problem->model->hidden;
   for (int64_t r = 0; r < problem->model->gpus; ++r) {
     const mok_rank_problem *rank = &problem->ranks[r];
-    memset(rank->out - H, 0xff, (size_t)((rank->tokens + 2) * H) * sizeof(uint16_t)); /* 0xffff is a bf16 NaN */
+    memset(rank->out - H, 0xff, (size_t)((rank->rows + 2) * H) * sizeof(uint16_t)); /* 0xffff is a bf16 NaN */
   }
 }

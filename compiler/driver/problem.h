@@ -29,11 +29,12 @@ MOK_MUST_USE mok_status mok_routing_parse(const mok_model *model, const char *te
 MOK_MUST_USE mok_status mok_tokens_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t *tokens);
 
 typedef struct mok_rank_problem {
-  int64_t tokens;
-  uint16_t *x;    /* [tokens, hidden] bf16 */
-  int32_t *ids;   /* [tokens, top_k] */
-  float *weights; /* [tokens, top_k] */
-  uint16_t *out;  /* [tokens, hidden] bf16; one guard row before and one behind */
+  int64_t tokens; /* of the launch at hand */
+  int64_t rows;   /* of the arrays: the most tokens of a launch */
+  uint16_t *x;    /* [rows, hidden] bf16 */
+  int32_t *ids;   /* [rows, top_k] */
+  float *weights; /* [rows, top_k] */
+  uint16_t *out;  /* [rows, hidden] bf16; one guard row before and one behind; those past `tokens` are guards too */
 } mok_rank_problem;
 
 typedef struct mok_matrix {

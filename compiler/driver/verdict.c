@@ -158,10 +158,12 @@ void mok_output_digest(const mok_problem *problem, char digest[17]) {
 static const char *find_poison(mok_arena *arena, const mok_problem *problem, int64_t r) {
   const int64_t H = problem->model->hidden;
   const mok_rank_problem *rank = &problem->ranks[r];
-  for (int64_t c = 0; c < H; ++c)
-    if (rank->out[c - H] != 0xffff || rank->out[rank->tokens * H + c] != 0xffff)
-      return mok_arena_printf(arena, "rank %" PRId64 ": a write outside the output, in the row %s it", r,
-                              rank->out[c - H] != 0xffff ? "before" : "behind");
+  for (int64_t i = -H; i < (rank->rows + 1) * H; ++i) {
+    if (i == 0) i = rank->tokens * H;
+    if (rank->out[i] == 0xffff) continue;
+    return mok_arena_printf(arena, "rank %" PRId64 " token %" PRId64 " column %" PRId64 ": a write outside the output", r,
+                            i < 0 ? -1 : i / H, i < 0 ? i + H : i % H);
+  }
   for (int64_t i = 0; i < rank->tokens * H; ++i) {
     if ((rank->out[i] & 0x7f80) != 0x7f80) continue;
     return mok_arena_printf(arena, "rank %" PRId64 " token %" PRId64 " column %" PRId64 ": %s", r, i / H, i % H,

@@ -13,7 +13,7 @@
 
 typedef unsigned long long mok_random_u64;
 
-/* Streams; x, ids and weights of routes have one stream for each rank: + 16 * rank. */
+/* Streams; x, ids, weights of routes and token counts have one stream for each rank: + 16 * rank. */
 enum {
   MOK_STREAM_X,
   MOK_STREAM_IDS,
@@ -26,6 +26,7 @@ enum {
   MOK_STREAM_SHARED_GATE,
   MOK_STREAM_SHARED_UP,
   MOK_STREAM_SHARED_DOWN,
+  MOK_STREAM_TOKENS,
   MOK_STREAMS_PER_RANK = 16
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../compiler/driver/launches.h"
 #include "../../compiler/driver/npy.h"
 #include "../support/support.h"
 
@@ -89,10 +90,84 @@ END_TEST
 
 START_TEST(writes_outside) {
   problem.ranks[0].out[-1] = 0;
-  assert_found("in the row before it");
+  assert_found("token -1 column");
   answer();
   problem.ranks[1].out[problem.ranks[1].tokens * model.hidden] = 0;
-  assert_found("in the row behind it");
+  assert_found("rank 1 token 7 column 0: a write outside the output");
+}
+END_TEST
+
+/* A launch with fewer tokens than there is room for. */
+START_TEST(writes_past_the_tokens_of_a_launch) {
+  problem.ranks[0].tokens = 5;
+  answer();
+  ck_assert(judge().pass);
+  problem.ranks[0].out[8 * model.hidden - 1] = 0;
+  assert_found("rank 0 token 7 column 31: a write outside the output");
+}
+END_TEST
+
+static mok_launches parse_launches(const char *text) {
+  mok_launches launches;
+  mok_assert_ok(mok_launches_parse(arena, &model, text, 9, 3, &launches));
+  return launches;
+}
+
+START_TEST(sizes_of_launches) {
+  mok_launches launches = parse_launches("2..6,4");
+  ck_assert(launches.vary);
+  int seen[7] = {0};
+  for (int64_t n = 0; n < 200; ++n) {
+    mok_launches_set(&launches, n, &problem);
+    ck_assert_int_eq(problem.ranks[1].tokens, 4);
+    ck_assert_int_ge(problem.ranks[0].tokens, 2);
+    ck_assert_int_le(problem.ranks[0].tokens, 6);
+    seen[problem.ranks[0].tokens] += 1;
+  }
+  for (int count = 2; count <= 6; ++count) ck_assert_int_gt(seen[count], 10);
+  mok_launches_set(&launches, 17, &problem);
+  const int64_t again = problem.ranks[0].tokens;
+  mok_launches_set(&launches, 18, &problem);
+  mok_launches_set(&launches, 17, &problem);
+  ck_assert_int_eq(problem.ranks[0].tokens, again);
+  launches = parse_launches(NULL);
+  ck_assert(!launches.vary);
+  ck_assert_int_eq(launches.most[1], 9);
+}
+END_TEST
+
+/* A token's output may not depend on what else is in the launch. */
+START_TEST(bits_of_launches) {
+  mok_launches launches = parse_launches("0..12,0..7");
+  const int64_t counts[][2] = {{4, 7}, {12, 0}, {0, 0}, {9, 3}};
+  char whole[17], joined[17];
+  mok_output_digest(&problem, whole);
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+    for (int64_t r = 0; r < 2; ++r) problem.ranks[r].tokens = counts[i][r];
+    answer();
+    ck_assert_ptr_null(mok_launches_compare(arena, &launches, &problem));
+  }
+  mok_launches_join(&launches, &problem);
+  mok_output_digest(&problem, joined);
+  ck_assert_str_eq(whole, joined);
+  problem.ranks[0].out[11 * model.hidden + 2] ^= 1;
+  const char *text = mok_launches_compare(arena, &launches, &problem);
+  ck_assert(text && strstr(text, "rank 0 token 11 column 2:"));
+}
+END_TEST
+
+/* Two experts a rank, blocks of 4 rows, a ring of 2: a rank with 6 routes to one expert and 1 to another has 3 blocks. */
+START_TEST(laps_of_a_launch) {
+  const mok_plan plan = {.row_padding = 4, .ring_slots = 2};
+  for (int64_t r = 0; r < 2; ++r) {
+    problem.ranks[r].tokens = 3;
+    for (int64_t i = 0; i < 3 * model.top_k; ++i) problem.ranks[r].ids[i] = -1;
+  }
+  ck_assert_int_eq(mok_launch_laps(arena, &plan, &problem), 0);
+  for (int64_t i = 0; i < 6; ++i) problem.ranks[i % 2].ids[i / 2] = 4;
+  ck_assert_int_eq(mok_launch_laps(arena, &plan, &problem), 1);
+  problem.ranks[1].ids[5] = 3;
+  ck_assert_int_eq(mok_launch_laps(arena, &plan, &problem), 2);
 }
 END_TEST
 
@@ -240,6 +315,10 @@ int main(void) {
   tcase_add_test(tests, one_value_never_written);
   tcase_add_test(tests, infinity);
   tcase_add_test(tests, writes_outside);
+  tcase_add_test(tests, writes_past_the_tokens_of_a_launch);
+  tcase_add_test(tests, sizes_of_launches);
+  tcase_add_test(tests, bits_of_launches);
+  tcase_add_test(tests, laps_of_a_launch);
   tcase_add_test(tests, one_token_of_many);
   tcase_add_test(tests, two_tokens_exchanged);
   tcase_add_test(tests, a_little_everywhere);
