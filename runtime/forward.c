@@ -86,7 +86,7 @@ static mok_status fill_rank(const mok_workspace *ws, int r, const mok_forward_ar
   to->tokens_dev = from->tokens_dev;
   to->tokens = from->tokens;
   to->rank = rank;
-  return MOK_OK;
+  return mok_map_recipes_encode(&ws->kernel->cuda, &ws->kernel->maps, to);
 }
 
 static mok_status launch(mok_workspace *ws, const mok_captured *ranks, int comm, int compute, mok_cu_stream stream) {

@@ -85,6 +85,7 @@ static mok_status read_manifest(const mok_package *package, mok_kernel *kernel) 
   if (!name || strlen(name) >= sizeof kernel->name) return MOK_ERROR(MOK_ERR_IO, "the package's manifest has no valid name");
   strcpy(kernel->name, name);
   mok_sha256_of(package->files[0].data, package->files[0].size, kernel->digest);
+  MOK_TRY(mok_map_recipes_read(package->manifest, info->ranks, info->experts, &kernel->maps));
   return read_control(package, info->local_bytes, &kernel->control_offset);
 }
 

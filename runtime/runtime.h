@@ -6,6 +6,7 @@
 
 #include "../templates/mok_args.h"
 #include "cuda/driver.h"
+#include "cuda/tensor_map.h"
 #include "include/mok.h"
 
 /* A package loaded on a device. */
@@ -22,6 +23,7 @@ struct mok_kernel {
   char name[65];   /* of the description */
   char digest[65]; /* of the package: its manifest's checksum */
   mok_kernel_info info;
+  mok_map_recipes maps;
   int threads, cluster, grid;
   int64_t shared_bytes;   /* dynamic, of one CTA */
   int64_t control_offset; /* of the control lines in the local workspace */

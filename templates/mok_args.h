@@ -3,8 +3,9 @@
 #ifndef MOK_ARGS_H
 #define MOK_ARGS_H
 
-#define MOK_ARGS_ABI 1
+#define MOK_ARGS_ABI 2
 #define MOK_MAX_RANKS 72
+#define MOK_MAX_MAPS 16
 
 #ifdef __cplusplus
 #define MOK_STATIC_ASSERT(condition, text) static_assert(condition, text)
@@ -19,11 +20,17 @@ typedef struct mok_weight {
   long long row_stride;
 } mok_weight;
 
+/* A tensor map, as the driver encodes it. In device memory it lies at a multiple of 64 bytes. */
+typedef struct mok_tensor_map {
+  unsigned long long words[16];
+} mok_tensor_map;
+
 /* Bits of mok_args.phases: all for a whole step, one after the other for a staged one. */
 enum { MOK_PHASE_ROUTE = 1, MOK_PHASE_EXPERTS = 2, MOK_PHASE_REDUCE = 4, MOK_PHASE_ALL = 7 };
 
 /* One rank's arguments. T = tokens of this rank, H, I, k: mok_plan.h. */
 typedef struct mok_rank_args {
+  mok_tensor_map maps[MOK_MAX_MAPS];              /* MAP_<PRODUCT>_<OPERAND> of mok_layout.h; GPUs only */
   const void *x;                                  /* [T, H] bf16, 16-byte aligned; may be NULL when T = 0 */
   const int *topk_ids;                            /* [T, k]; -1: no route */
   const float *topk_weights;                      /* [T, k] */
@@ -36,8 +43,9 @@ typedef struct mok_rank_args {
   const int *tokens_dev;     /* if not NULL: the token count, read once per launch; then `tokens` is its bound */
   int tokens;                /* 0 .. PLAN_TOKENS_PER_GPU */
   int rank;
+  unsigned char unused[56]; /* so that every rank's maps lie at a multiple of 64 bytes */
 } mok_rank_args;
-MOK_STATIC_ASSERT(sizeof(mok_rank_args) == 776, "mok_rank_args has the same layout for every compiler");
+MOK_STATIC_ASSERT(sizeof(mok_rank_args) == 2880, "mok_rank_args has the same layout for every compiler");
 
 typedef struct mok_args {
   const mok_rank_args *ranks; /* the ranks of this launch: one, or all co-located ones */

@@ -94,15 +94,17 @@ enum mok_edge {
  *   void mok_push_rows(&c, &t)         the same rows: ring_y slot -> combine[route] of the source rank; needs a ring_y
  *
  * Products. P is a struct of kernel.cu: constants m, n, k, stages (tile), k_extent (columns of a), columns (of out), k_tiles =
- * ceil(k_extent / k), gated, a_stride, out_stride, instances (of the multiplying worker in a CTA), and functions a(c, t) and
+ * ceil(k_extent / k), a_map and b_map (MAP_* of mok_layout.h: of a, and of the first weight; the second one's is the next), gated,
+ * a_stride, out_stride, instances (of the multiplying worker in a CTA), and functions a(c, t) and
  * out(c, t): first row of the block; b(c, t, half): rows of the weight, half 0 = gate and 1 = up of a gated product, 0
  * otherwise. One that is stored by mok_store_pushed has neither out_stride nor out. An output tile has n columns, n / 2 when
  * gated; tile t covers output columns from t.column * that on. m = PLAN_ROW_PADDING. k_extent and columns are multiples of 8, not
  * of the tile. How the instances split a tile is the target's choice; each signals once.
  *   void mok_load_stage<P>(&c, &t, k)         one stage: A[m, k] and B[n, k] (gated: n/2 rows of gate, then n/2 of up), zero
  *                                             beyond the edges; waits for a free stage itself
- *   mok_accumulator<P> acc;  void mok_clear(acc)
- *   void mok_mma_stage(&c, &t, k, acc)        acc += A B^T, fp32; waits for the stage and frees it
+ *   mok_accumulator<P> acc;  void mok_clear(acc)     before the first stage of a tile
+ *   void mok_mma_stage(&c, &t, k, acc)        acc += A B^T, fp32; waits for the stage, frees it or the one before it
+ *   void mok_finish(&c, acc)                  after the last stage: acc is complete, all stages are free
  *   void mok_store(&c, &t, acc)               bf16(acc) -> out, real rows and columns only
  *   void mok_store_pushed(&c, &t, acc)        bf16(acc) -> combine[route] of each row's source rank, the same rows and columns;
  *                                             mok_rank_barrier makes it visible there

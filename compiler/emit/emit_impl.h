@@ -18,6 +18,12 @@ MOK_MUST_USE mok_status mok_emit_plan(mok_arena *arena, const mok_plan *plan, co
 MOK_MUST_USE mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
 MOK_MUST_USE mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
 
+/* Tensor maps: the operands of every product. Enumerator of an operand's map, "MAP_UP_RING_X"; the enum of all of them; their
+ * recipes as lines of the manifest, in that order. */
+const char *mok_map_constant(mok_emission *e, const mok_ir_product *product, const char *operand);
+void mok_emit_maps(mok_emission *e);
+MOK_MUST_USE mok_status mok_emit_map_recipes(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
+
 /* Sections of kernel.cu. */
 void mok_emit_head(mok_emission *e);  /* comment, include */
 void mok_emit_enums(mok_emission *e); /* tasks, roles, barriers, extents, targets */

@@ -81,6 +81,9 @@ mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view *view, const 
   mok_w_blank(w);
   put_counters(w, view, plan);
   mok_w_blank(w);
+  mok_emission e = {.w = w, .view = view, .plan = plan};
+  mok_emit_maps(&e);
+  mok_w_blank(w);
   put_assertions(w, plan);
   mok_w_blank(w);
   mok_w_directive(w, "#endif");

@@ -81,6 +81,8 @@ static void put_constants(mok_emission *e, const mok_ir_product *p) {
   mok_w_line(w, "k_extent = %s,", mok_w_upper(w, "PLAN_", p->k_extent, ""));
   mok_w_line(w, "columns = %s,", mok_w_upper(w, "PLAN_", p->columns, ""));
   mok_w_line(w, "k_tiles = (k_extent + k - 1) / k,");
+  mok_w_line(w, "a_map = %s,", mok_map_constant(e, p, p->a.name));
+  mok_w_line(w, "b_map = %s,", mok_map_constant(e, p, p->b[0]->name));
   mok_w_line(w, "gated = %d,", p->b_count == 2);
   mok_w_line(w, "a_stride = k_extent,");
   if (p->out.name) mok_w_line(w, "out_stride = columns,");

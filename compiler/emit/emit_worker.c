@@ -42,6 +42,7 @@ static void put_mma(mok_emission *e, const mok_ir_op *op) {
   mok_w_line(e->w, "mok_accumulator<%s> acc;", product);
   mok_w_line(e->w, "mok_clear(acc);");
   mok_w_line(e->w, "for (int k = 0; k < %s::k_tiles; ++k) %s(c, &t, k, acc);", product, mok_w_name(e->w, op->call));
+  mok_w_line(e->w, "mok_finish(c, acc);");
 }
 
 static void put_store(mok_emission *e, const mok_ir_op *op) { mok_w_line(e->w, "%s(c, &t, acc);", mok_w_name(e->w, op->call)); }

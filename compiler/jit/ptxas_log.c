@@ -36,6 +36,7 @@ const char *mok_ptxas_refusal(mok_arena *arena, const char *log, const mok_image
     return mok_arena_printf(arena, "%lld bytes of registers spill to memory", (long long)image->spill_bytes);
   if (image->stack_bytes > 0) return mok_arena_printf(arena, "a stack frame of %lld bytes", (long long)image->stack_bytes);
   if (strstr(log, "C7508")) return "ptxas warns C7508: setmaxnreg is ignored";
-  if (strstr(log, "C7510")) return "ptxas warns C7510: wgmma is serialised";
+  /* C7510, and C7514 and others by what stands in the way. */
+  if (strstr(log, "C7510") || strstr(log, "wgmma.mma_async instructions are serialized")) return "ptxas serialises wgmma";
   return NULL;
 }

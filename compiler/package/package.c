@@ -35,7 +35,7 @@ static void put_plan(mok_buf *out, const mok_plan *plan) {
 }
 
 static mok_blob make_manifest(mok_arena *arena, const mok_plan *plan, const mok_target *target, const mok_image *image,
-                              const char *plan_sha256, const mok_blob *files, size_t count) {
+                              const mok_sources *sources, const char *plan_sha256, const mok_blob *files, size_t count) {
   mok_buf out = mok_buf_make(arena);
   mok_buf_printf(&out, "mok-package %d\nmokgen %s\n", MOK_PACKAGE_FORMAT, MOKGEN_VERSION);
   mok_buf_printf(&out, "name %s\ngpu %s\n", plan->model->name, plan->gpu.name);
@@ -44,6 +44,7 @@ static mok_blob make_manifest(mok_arena *arena, const mok_plan *plan, const mok_
   put_count(&out, "args_abi", MOK_ARGS_ABI);
   mok_buf_printf(&out, "plan_sha256 %s\n", plan_sha256);
   put_plan(&out, plan);
+  if (!target->native) mok_buf_write(&out, sources->maps.data, sources->maps.size);
   for (size_t i = 0; i < count; i++) {
     char hex[65];
     mok_sha256_of(files[i].data, files[i].size, hex);
@@ -77,7 +78,7 @@ static mok_status make_files(mok_arena *arena, const mok_plan *plan, const mok_t
       sources->layout_h,
   };
   enum { NUM_OTHERS = sizeof others / sizeof others[0] };
-  files[0] = make_manifest(arena, plan, target, image, plan_sha256, others, NUM_OTHERS);
+  files[0] = make_manifest(arena, plan, target, image, sources, plan_sha256, others, NUM_OTHERS);
   memcpy(files + 1, others, sizeof others);
   *count = NUM_OTHERS + 1;
   /* What is written can be read: a name with a blank, say, would be a package that nobody can load. */

@@ -10,6 +10,7 @@ enum {
   MOK_SLOT_LIMIT = 4096,      /* bytes of one copy: pieces of this size fill the link with the fewest SMs */
   MOK_MAX_WARP_SLOTS = 4,
   MOK_STAGING_COLUMNS = 128,
+  MOK_STAGING_PADDING = 8, /* columns: rows 16 bytes longer than a power of two begin in different banks */
   MOK_SHARED_ALIGN = 1024, /* of a 128-byte-swizzled operand */
   MOK_RING_MINIBATCHES = 4
 };

@@ -103,8 +103,8 @@ static void add_shared(map *to, const mok_model *m, const mok_choice *c) {
   r.name = "pipeline", r.element = "byte", r.rows = c->stages, r.columns = stage, r.doc = "A and B of each stage";
   add_at(to, r);
   r.offset = mok_round_up(r.offset + c->stages * stage, r.align);
-  r.name = "staging", r.element = "bf16", r.rows = c->m / mok_sms_per_tile(c->m), r.columns = out_columns;
-  r.doc = "a tile on its way out, 128 columns at a time";
+  r.name = "staging", r.element = "bf16", r.rows = c->m / mok_sms_per_tile(c->m), r.columns = out_columns + MOK_STAGING_PADDING;
+  r.doc = "a tile on its way out, up to 128 columns at a time; 8 of padding";
   add_at(to, r);
   r.align = 128;
   r.offset = mok_round_up(r.offset + r.rows * r.columns * 2, r.align);

@@ -16,7 +16,7 @@
  *          ring_x ring_h ring_y   ring_rows x H | I | H bf16; no ring_y with comm = epilogue
  *          shared_h shared_y      T x shared_intermediate | H bf16, only with a shared expert
  *   shared pipeline        stages x bytes of the larger stage   compute; both products use the same stages, A before B
- *          staging         m x min(n, 128) bf16                 compute; a wider tile leaves in pieces of 128 columns
+ *          staging         m x min(n, 128) + 8 bf16             compute; a wider tile leaves in pieces of 128 columns
  *          barriers        2 x stages mbarriers                 compute; full, then empty
  *          slots           (pull_warps + push_warps) * warp_slots x slot_bytes   comm; pulling warps first
  *          slot_barriers   one mbarrier per slot                comm

@@ -17,7 +17,7 @@ int64_t mok_stage_bytes(int64_t m, int64_t n, int64_t k, int64_t cluster, int64_
 static int64_t cta_rows(const mok_choice *c) { return c->m / mok_sms_per_tile(c->m); }
 
 static int64_t staging_bytes(const mok_choice *c) {
-  return cta_rows(c) * mok_min64(mok_max64(c->up_n, c->down_n), MOK_STAGING_COLUMNS) * 2;
+  return cta_rows(c) * (mok_min64(mok_max64(c->up_n, c->down_n), MOK_STAGING_COLUMNS) + MOK_STAGING_PADDING) * 2;
 }
 
 /* Barriers of the stages (full and empty, 12 at most) and of the slots, and the CTA's own words. */

@@ -173,7 +173,7 @@ static void check_shapes(verifier *v) {
   const int64_t pair = p->gate_up_m == 256 ? 2 : 1;
   const int64_t wide = most(p->gate_up_n, p->down_n), stage = (p->gate_up_m + wide) / pair * p->gate_up_k * operand;
   shape(v, "pipeline", p->gate_up_stages, stage, 1);
-  shape(v, "staging", p->gate_up_m / pair, least(wide, 128), 2);
+  shape(v, "staging", p->gate_up_m / pair, least(wide, 128) + 8, 2);
   shape(v, "barriers", 2 * p->gate_up_stages, 8, 1);
   shape(v, "slots", (p->pull_warps + p->push_warps) * p->warp_slots, p->slot_bytes, 1);
   shape(v, "slot_barriers", (p->pull_warps + p->push_warps) * p->warp_slots, 8, 1);

@@ -49,13 +49,13 @@
 #define LAYOUT_SLOTS_BYTES          24576LL
 #define LAYOUT_SLOT_BARRIERS_OFFSET 24576LL       /* comm: 48 x 8 byte: one per slot */
 #define LAYOUT_SLOT_BARRIERS_BYTES  384LL
-#define LAYOUT_STAGING_OFFSET       147456LL      /* compute: 128 x 16 bf16: a tile on its way out, 128 columns at a time */
-#define LAYOUT_STAGING_BYTES        4096LL
-#define LAYOUT_BARRIERS_OFFSET      151552LL      /* compute: 16 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_STAGING_OFFSET       147456LL      /* compute: 128 x 24 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        6144LL
+#define LAYOUT_BARRIERS_OFFSET      153600LL      /* compute: 16 x 8 byte: full, then empty, of each stage */
 #define LAYOUT_BARRIERS_BYTES       128LL
-#define LAYOUT_CTA_OFFSET           151680LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_OFFSET           153728LL      /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         151936LL      /* all of them */
+#define LAYOUT_SHARED_BYTES         153984LL      /* all of them */
 
 /* Words of a counter set. */
 enum {
@@ -65,6 +65,21 @@ enum {
   COUNTER_Y_DONE = 36,            /* 12, one per row block */
   COUNTER_SHARED_H_READY = 48,    /* 2, one per token block */
   COUNTER_WORDS = 50,
+};
+
+/* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
+enum {
+  MAP_SHARED_UP_X = 0,
+  MAP_SHARED_UP_SHARED_GATE = 1,
+  MAP_SHARED_UP_SHARED_UP = 2,
+  MAP_SHARED_DOWN_SHARED_H = 3,
+  MAP_SHARED_DOWN_SHARED_DOWN = 4,
+  MAP_UP_RING_X = 5,
+  MAP_UP_GATE = 6,
+  MAP_UP_UP = 7,
+  MAP_DOWN_RING_H = 8,
+  MAP_DOWN_DOWN = 9,
+  MAP_COUNT = 10,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");

@@ -60,9 +60,13 @@ typedef struct mok_cta {
   int first_warp, warps; /* of this worker instance */
   int warp;              /* this warp's number in the instance */
   unsigned barriers;     /* grid barriers passed in this launch */
-  int stage;             /* next pipeline stage of this worker */
+  int stage;             /* next pipeline stage, or slot, of this worker */
   unsigned parity;       /* of the lap that `stage` is in */
+  bool has_slots;        /* this warp's slot barriers are initialised */
   bool aborted;          /* waits return at once, nothing is written; tasks still run out, so that workers stay in step */
 } mok_cta;
+
+/* Tensor map `map` of this rank. */
+MOK_FN const void *mok_map(const mok_cta *c, int map) { return &c->args->maps[map]; }
 
 #endif

@@ -32,9 +32,10 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
   if (mok_thread() == 0) {
     *mok_cta_word(MOK_CTA_TICKET) = mok_ptx_fetch_add(mok_control(&launch->ranks[0], MOK_LINE_TICKET), 1);
     for (int stage = 0; stage < MOK_STAGES; ++stage) {
-      mok_ptx_barrier_init(mok_full_barrier(stage), 32);                 /* lanes of the loading warp */
+      mok_ptx_barrier_init(mok_full_barrier(stage), 1);                  /* the loading thread, and the bytes it expects */
       mok_ptx_barrier_init(mok_empty_barrier(stage), MOK_CONSUMERS * 4); /* warps that multiply */
     }
+    mok_ptx_fence_barrier_init();
   }
   __syncthreads();
   const int ticket = (int)*mok_cta_word(MOK_CTA_TICKET);
@@ -43,6 +44,9 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
   c.cta = ticket % c.ctas;
   c.epoch = mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH));
   c.tokens = mok_count_tokens(&c);
+  if (mok_thread() == 0) { /* it loads tiles; the maps were written since it ran here last */
+    for (int map = 0; map < MAP_COUNT; ++map) mok_ptx_fence_map(mok_map(&c, map));
+  }
   c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
   mok_roles(&c, 0, 0);
 
@@ -71,24 +75,49 @@ MOK_FN void mok_leave(mok_cta *c) {
   }
 }
 
-/* Each instance gets a copy of the CTA's struct. An aborted CTA starts no worker. */
+/* Registers of a thread while warpgroups multiply: warpgroup 0 lends some of its own to the others, and takes them back when all
+ * have returned theirs. A kernel of two warpgroups has enough for everybody. */
+enum {
+  MOK_REGISTERS = 65536 / PLAN_THREADS / 8 * 8, /* as the launch shares them out */
+  MOK_LENDS = MOK_REGISTERS < 232,
+  MOK_REGISTERS_LENDING = 40,
+  MOK_REGISTERS_MULTIPLYING = 232
+};
+static_assert(!MOK_LENDS || MOK_CONSUMERS * (MOK_REGISTERS_MULTIPLYING - MOK_REGISTERS) <= MOK_REGISTERS - MOK_REGISTERS_LENDING,
+              "what warpgroup 0 lends is enough for the others");
+
+/* Each instance gets a copy of the CTA's struct. An aborted CTA starts no worker. A single warp loads, four warps multiply. */
 template <int first_warp, int warps, int instances, typename worker_function>
 MOK_FN void mok_spawn(mok_cta *c, worker_function worker) {
   static_assert(first_warp >= 0 && first_warp + warps * instances <= MOK_WARPS, "a CTA has PLAN_THREADS / 32 warps");
+  constexpr bool lends = MOK_LENDS && warps == 1 && instances == 1, multiplies = MOK_LENDS && warps == 4;
+  if (c->aborted) return;
+  if (lends && mok_warp() < 4) mok_ptx_fewer_registers<MOK_REGISTERS_LENDING>();
   const int warp = mok_warp() - first_warp;
-  if (warp < 0 || warp >= warps * instances || c->aborted) return;
-  mok_cta mine = *c;
-  mine.instance = warp / warps;
-  mine.instances = instances;
-  mine.first_warp = first_warp + mine.instance * warps;
-  mine.warps = warps;
-  mine.warp = warp % warps;
-  worker(&mine);
-  c->stage = mine.stage;
-  c->parity = mine.parity;
-  c->aborted = mine.aborted;
+  if (warp >= 0 && warp < warps * instances) {
+    if (multiplies) mok_ptx_more_registers<MOK_REGISTERS_MULTIPLYING>();
+    mok_cta mine = *c;
+    mine.instance = warp / warps;
+    mine.instances = instances;
+    mine.first_warp = first_warp + mine.instance * warps;
+    mine.warps = warps;
+    mine.warp = warp % warps;
+    worker(&mine);
+    c->stage = mine.stage;
+    c->parity = mine.parity;
+    c->aborted = mine.aborted;
+    if (multiplies) {
+      mok_meet(&mine, false); /* between two setmaxnreg of a warpgroup, as there may have been no task */
+      mok_ptx_fewer_registers<MOK_REGISTERS>();
+    }
+  }
 }
 
-MOK_FN void mok_join(mok_cta *c) { mok_meet_cta(c); }
+/* Nobody takes registers back before all have returned theirs. For most threads, and in most phases for all of them, nothing
+ * changes here: one instruction for everybody tells ptxas what the code that follows may use. */
+MOK_FN void mok_join(mok_cta *c) {
+  mok_meet_cta(c);
+  if (MOK_LENDS) mok_ptx_more_registers<MOK_REGISTERS>();
+}
 
 #endif

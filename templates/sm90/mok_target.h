@@ -1,9 +1,9 @@
 /* Target sm_90a: the primitives of mok_primitives.h for Hopper.
  *
- * A plain version: rows and tiles move by ordinary 16-byte copies and cp.async, products run on mma.sync. Every access to global
- * memory is in the generic proxy, so an edge is a release and an acquire whatever its kind; the kinds matter once bulk copies
- * do the moving. Files from low to high: ptx.h one instruction per function; cta.h state of a CTA; sync.h waits, signals,
- * barriers, faults; launch.h entry, exit, workers; route.h tables; move.h rows; product.h tiles; reduce.h.
+ * Tiles and rows move by bulk copies (the asynchronous proxy), products run on wgmma, tables and the reduce use ordinary loads
+ * and stores (the generic proxy); an edge's kind says which fence it needs between the two. Files from low to high: ptx.h and
+ * wgmma.h one instruction per function; cta.h state of a CTA; sync.h waits, signals, barriers, faults; launch.h entry, exit,
+ * workers; route.h tables; move.h rows; product.h tiles; reduce.h.
  *
  * NVRTC has no standard headers: nothing here includes one.
  */
@@ -30,6 +30,7 @@ typedef struct mok_bf16 {
 } mok_bf16;
 
 #include "ptx.h"
+#include "wgmma.h"
 #include "cta.h"
 
 MOK_FN float mok_exp(float x) { return expf(x); }

@@ -1,8 +1,9 @@
-/* Products: one warp copies stages of A and B into shared memory, warpgroups multiply them on the tensor cores.
+/* Products: one thread loads stages of A and B into shared memory by tensor copies, warpgroups multiply them by wgmma, and
+ * results leave through shared memory by bulk copies, one for each row.
  *
- * A stage holds A[m, k], then B[n, k], rows of k bf16. Inside a row the 16-byte pieces are exchanged by the row's number, so
- * that the eight rows that ldmatrix reads at once lie in different banks. A stage has two barriers: `full` completes when the
- * copies have landed, `empty` when every multiplying warp has read it.
+ * A stage holds A[m, k], then B[n, k], rows of 128 bytes in the tensor maps' 128-byte swizzle, which wgmma reads as it is. It has
+ * two barriers: `full` completes when the copies have landed, `empty` when every multiplying warp has read it. A warpgroup has 64
+ * rows of the tile and all its columns, so gate and up of one column, n / 2 apart in B, sit in the same thread.
  */
 #ifndef MOK_PRODUCT_H
 #define MOK_PRODUCT_H
@@ -10,46 +11,44 @@
 /* kernel.cu's: the activation of one column. */
 MOK_FN float activate(float gate, float up);
 
-enum { MOK_STAGE_BYTES = (int)(LAYOUT_PIPELINE_BYTES / MOK_STAGES) };
+enum {
+  MOK_STAGE_BYTES = (int)(LAYOUT_PIPELINE_BYTES / MOK_STAGES),
+  MOK_GROUP_ROWS = 64, /* of one wgmma, so of a warpgroup */
+  MOK_PITCH = 128,     /* bytes of a row of A or B in a stage */
+};
+static_assert(LAYOUT_PIPELINE_OFFSET % 1024 == 0 && MOK_STAGE_BYTES % 1024 == 0,
+              "the swizzle repeats every 1024 bytes of shared memory, so operands begin there");
 
-/* How a product's tile lies in a stage, and how the multiplying warpgroups share it. */
+/* How a product's tile lies in a stage and on its way out. */
 template <class P>
 struct mok_tile {
   enum : int {
     halves = P::gated ? 2 : 1,
     half_columns = P::n / halves, /* output columns of a tile */
-    pitch = P::k * 2,             /* bytes of a row */
-    pieces = P::k / 8,            /* of 16 bytes in a row */
-    exchanged = (pieces % 8 == 0 ? 8 : pieces % 4 == 0 ? 4 : 2) - 1,
-    b_offset = P::m * pitch,
-    /* Warpgroups split the rows first, 64 at a time, then the columns of each half. A warp has 16 of every 64 rows. */
-    row_groups = P::m / 64 < MOK_CONSUMERS ? P::m / 64 : MOK_CONSUMERS,
-    column_groups = MOK_CONSUMERS / row_groups,
-    row_tiles = P::m / 64 / row_groups,                                        /* of 16 rows in a warp */
-    column_tiles = (half_columns / 8 + column_groups - 1) / column_groups,     /* of 8 columns in a warp and half */
-    even = half_columns / 8 % column_groups == 0 && MOK_CONSUMERS % row_groups == 0, /* no warp has less than the others */
+    b_offset = P::m * MOK_PITCH,
+    bytes = (P::m + P::n) * MOK_PITCH,
+    staging_pitch = (int)(LAYOUT_STAGING_BYTES / P::m), /* bytes of a row in staging */
+    piece_columns = staging_pitch / 2 - 8,              /* 8 of padding: eight rows lie in different banks */
+    pieces = (half_columns + piece_columns - 1) / piece_columns,
   };
-  static_assert(P::m % 64 == 0 && P::m / 64 % row_groups == 0, "warpgroups take 64 rows at a time");
-  static_assert(P::n % 16 == 0 && P::k % 16 == 0, "mma.sync takes 8 columns of each half and 16 of k");
-  static_assert(P::stages == MOK_STAGES && (P::m + P::n) * pitch <= MOK_STAGE_BYTES, "the tile fits a stage");
+  static_assert(P::m == MOK_GROUP_ROWS * MOK_CONSUMERS && P::instances == MOK_CONSUMERS, "each warpgroup has 64 rows of a tile");
+  static_assert(P::n % 16 == 0 && P::n <= 256, "wgmma takes up to 256 columns, and a half of a gated tile 8 at a time");
+  static_assert(P::k * 2 == MOK_PITCH, "a row of a stage is one line of the swizzle");
+  static_assert(P::stages == MOK_STAGES && bytes <= MOK_STAGE_BYTES, "the tile fits a stage");
+  static_assert(staging_pitch % 32 == 16 && piece_columns % 16 == 0,
+                "stmatrix writes 8 rows of 16 bytes without a bank conflict");
 };
 
 template <class P>
 struct mok_accumulator {
-  float v[mok_tile<P>::row_tiles][mok_tile<P>::halves][mok_tile<P>::column_tiles][4];
+  float v[P::n / 2]; /* 8 columns are 4 values: two neighbouring columns of row lane / 4 of the warp, then of the row 8 below */
 };
 
+/* The first wgmma of a tile overwrites. */
 template <class P>
 MOK_FN void mok_clear(mok_accumulator<P> &acc) {
-  using tile = mok_tile<P>;
 #pragma unroll
-  for (int r = 0; r < tile::row_tiles; ++r)
-#pragma unroll
-    for (int h = 0; h < tile::halves; ++h)
-#pragma unroll
-      for (int j = 0; j < tile::column_tiles; ++j)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) acc.v[r][h][j][i] = 0.0f;
+  for (int i = 0; i < P::n / 2; ++i) acc.v[i] = 0.0f;
 }
 
 MOK_FN void mok_next_stage(mok_cta *c) {
@@ -59,139 +58,119 @@ MOK_FN void mok_next_stage(mok_cta *c) {
     c->parity ^= 1;
   }
 }
-
-MOK_FN void mok_wait_stage(unsigned barrier, unsigned parity) {
-  while (!mok_ptx_barrier_try_wait(barrier, parity)) {
-  }
-}
-
-/* Copies rows x k bf16 into shared memory; zeros where row >= real_rows or column >= real_columns. Both are multiples of 8. */
-template <class P, int rows>
-MOK_FN void mok_load_rows(unsigned to, const mok_bf16 *from, mok_index stride, int real_rows, int real_columns) {
-  using tile = mok_tile<P>;
-#pragma unroll 4
-  for (int i = mok_lane(); i < rows * tile::pieces; i += 32) {
-    const int row = i / tile::pieces, piece = i % tile::pieces;
-    const bool real = row < real_rows && piece * 8 < real_columns;
-    const mok_bf16 *source = real ? from + row * stride + piece * 8 : from;
-    mok_ptx_copy_async_16(to + row * tile::pitch + (piece ^ (row & tile::exchanged)) * 16, source, real ? 16 : 0);
-  }
-}
-
 template <class P>
 MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k) {
   using tile = mok_tile<P>;
-  mok_wait_stage(mok_empty_barrier(c->stage), c->parity ^ 1); /* the first lap finds every stage free */
-  if (c->aborted) {
-    mok_ptx_barrier_arrive(mok_full_barrier(c->stage));
-  } else {
-    const unsigned a = mok_shared_address((int)LAYOUT_PIPELINE_OFFSET + c->stage * MOK_STAGE_BYTES);
-    const int column = k * P::k, real_columns = P::k_extent - column;
-    mok_load_rows<P, P::m>(a, P::a(c, t) + column, P::a_stride, t->rows, real_columns);
-    const int first = t->column * tile::half_columns; /* row of the weight = column of the output */
+  if (mok_lane() == 0) {
+    const unsigned full = mok_full_barrier(c->stage);
+    mok_wait_barrier(mok_empty_barrier(c->stage), c->parity ^ 1); /* the first lap finds every stage free */
+    if (c->aborted) {
+      mok_ptx_barrier_arrive(full);
+    } else {
+      const unsigned a = mok_shared_address((int)LAYOUT_PIPELINE_OFFSET + c->stage * MOK_STAGE_BYTES);
+      const int column = k * P::k, row = t->column * tile::half_columns; /* row of the weight = column of the output */
+      mok_ptx_barrier_expect(full, tile::bytes);
+      mok_ptx_tensor_load_2d(a, mok_map(c, P::a_map), column, t->slot * PLAN_ROW_PADDING, full);
 #pragma unroll
-    for (int half = 0; half < tile::halves; ++half) {
-      const mok_rows b = P::b(c, t, half);
-      mok_load_rows<P, tile::half_columns>(a + tile::b_offset + half * tile::half_columns * tile::pitch,
-                                           b.base + first * b.stride + column, b.stride, P::columns - first, real_columns);
+      for (int half = 0; half < tile::halves; ++half)
+        mok_ptx_tensor_load_3d(a + tile::b_offset + half * tile::half_columns * MOK_PITCH, mok_map(c, P::b_map + half), column,
+                               row, t->expert, full);
     }
-    mok_ptx_copy_async_arrive(mok_full_barrier(c->stage));
   }
   mok_next_stage(c);
 }
 
-/* First row and first column tile of this warp in a tile; the column tile may lie beyond the half if the split is uneven. */
-template <class P>
-MOK_FN int mok_warp_row(const mok_cta *c) {
-  using tile = mok_tile<P>;
-  return c->instance % tile::row_groups * tile::row_tiles * 64 + c->warp * 16;
+/* Descriptor of an operand (asynchronous warpgroup: matrix descriptor): address, and distance of 8-row groups, in units of 16
+ * bytes; 128-byte swizzle. 16 more values of k are 32 bytes further. */
+MOK_FN unsigned long long mok_operand(unsigned shared_address) {
+  const unsigned low = shared_address >> 4 | 1u << 16, high = 8 * MOK_PITCH / 16 | 1u << 30;
+  return (unsigned long long)high << 32 | low;
 }
-template <class P>
-MOK_FN int mok_warp_column_tile(const mok_cta *c) {
-  return c->instance / mok_tile<P>::row_groups * mok_tile<P>::column_tiles;
+enum { MOK_OPERAND_STEP = 32 / 16 };
+
+/* Gives the stage before the next one back. */
+MOK_FN void mok_free_last_stage(const mok_cta *c) {
+  if (mok_lane() == 0) mok_ptx_barrier_arrive(mok_empty_barrier((c->stage == 0 ? MOK_STAGES : c->stage) - 1));
 }
 
+/* A stage is given back when the products of the one after it have been started and its own are done: one is always in flight
+ * until the tile's last. */
 template <class P>
 MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<P> &acc) {
-  using tile = mok_tile<P>;
   (void)t;
-  (void)k;
-  mok_wait_stage(mok_full_barrier(c->stage), c->parity);
-  if (!c->aborted) {
-    const int lane = mok_lane(), column_tile = mok_warp_column_tile<P>(c);
-    const unsigned stage = mok_shared_address((int)LAYOUT_PIPELINE_OFFSET + c->stage * MOK_STAGE_BYTES);
-    /* ldmatrix: lane l names row l % 8 of matrix l / 8. A: rows 0-7 and 8-15 left in k, then right in k; B: left, right. */
-    const unsigned a = stage + (mok_warp_row<P>(c) + lane % 16) * tile::pitch;
-    const unsigned b = stage + tile::b_offset + (column_tile * 8 + lane % 8) * tile::pitch;
-    const unsigned exchange = lane & tile::exchanged;
-    const unsigned a_first = (lane / 16 ^ exchange) * 16, b_first = (lane / 8 % 2 ^ exchange) * 16; /* byte in the row, step 0 */
+  mok_wait_barrier(mok_full_barrier(c->stage), c->parity);
+  const unsigned stage = mok_shared_address((int)LAYOUT_PIPELINE_OFFSET + c->stage * MOK_STAGE_BYTES);
+  const unsigned long long a = mok_operand(stage + c->instance * MOK_GROUP_ROWS * MOK_PITCH);
+  const unsigned long long b = mok_operand(stage + mok_tile<P>::b_offset);
+  mok_ptx_wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < P::k / 16; ++step) {
-      const unsigned a_byte = a_first ^ step * 32, b_byte = b_first ^ step * 32;
-      unsigned a_part[tile::row_tiles][4];
-#pragma unroll
-      for (int r = 0; r < tile::row_tiles; ++r) mok_ptx_load_matrix_x4(a_part[r], a + r * 64 * tile::pitch + a_byte);
-#pragma unroll
-      for (int h = 0; h < tile::halves; ++h) {
-#pragma unroll
-        for (int j = 0; j < tile::column_tiles; ++j) {
-          if (!tile::even && column_tile + j >= tile::half_columns / 8) continue;
-          unsigned b_part[2];
-          mok_ptx_load_matrix_x2(b_part, b + (h * tile::half_columns + j * 8) * tile::pitch + b_byte);
-#pragma unroll
-          for (int r = 0; r < tile::row_tiles; ++r) mok_ptx_mma(acc.v[r][h][j], a_part[r], b_part);
-        }
-      }
-    }
-  }
-  __syncwarp();
-  if (mok_lane() == 0) mok_ptx_barrier_arrive(mok_empty_barrier(c->stage));
+  for (int step = 0; step < P::k / 16; ++step)
+    mok_wgmma<P::n>::multiply(acc.v, a + step * MOK_OPERAND_STEP, b + step * MOK_OPERAND_STEP, step > 0 ? 1 : k);
+  mok_ptx_wgmma_commit();
+  mok_ptx_wgmma_wait<1>();
+  if (k > 0) mok_free_last_stage(c);
   mok_next_stage(c);
 }
 
-/* Writes value(r, j, i) of every real row and column of this warp to row_at(row), a whole row of the result. In an m16n8 tile a
- * lane holds two neighbouring columns of row lane / 4 (i = 0, 1) and of the row 8 below (i = 2, 3). */
+template <class P>
+MOK_FN void mok_finish(mok_cta *c, mok_accumulator<P> &acc) {
+  mok_ptx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < P::n / 2; ++i) mok_ptx_pin(acc.v[i]);
+  mok_free_last_stage(c);
+}
+
+/* Stores value(i) in the place of acc.v[i] for the first half_columns columns; row_at(row) is where a row of the result lies. A
+ * warp writes its 16 rows into its part of staging, and its lanes copy a row each: mok_signal waits for these copies. */
 template <class P, class place, class function>
-MOK_FN void mok_store_values(const mok_cta *c, const mok_task *t, place row_at, function value) {
+MOK_FN void mok_store_values(mok_cta *c, const mok_task *t, place row_at, function value) {
   using tile = mok_tile<P>;
   if (c->aborted) return;
-  const int lane = mok_lane(), column_tile = mok_warp_column_tile<P>(c);
-  const int first = t->column * tile::half_columns + column_tile * 8 + lane % 4 * 2;
+  const int lane = mok_lane(), warp_row = c->instance * MOK_GROUP_ROWS + c->warp * 16, row = warp_row + lane;
+  const unsigned staging = mok_shared_address((int)LAYOUT_STAGING_OFFSET + warp_row * tile::staging_pitch);
+  const unsigned matrix_row =
+      staging + lane % 16 * tile::staging_pitch + lane / 16 * 16; /* matrices: rows 0-7, 8-15; right ones */
+  const int first = t->column * tile::half_columns;
+  mok_bf16 *out = lane < 16 && row < t->rows ? row_at(row) + first : (mok_bf16 *)0;
 #pragma unroll
-  for (int r = 0; r < tile::row_tiles; ++r) {
+  for (int piece = 0; piece < tile::pieces; ++piece) {
+    const int begin = piece * tile::piece_columns;
+    mok_ptx_bulk_wait_read<0>();
+    __syncwarp();
 #pragma unroll
-    for (int below = 0; below < 2; ++below) {
-      const int row = mok_warp_row<P>(c) + r * 64 + lane / 4 + below * 8;
-      if (row >= t->rows) continue;
-      mok_bf16 *out = row_at(row) + first;
-#pragma unroll
-      for (int j = 0; j < tile::column_tiles; ++j) {
-        if (!tile::even && column_tile + j >= tile::half_columns / 8) continue;
-        if (first + j * 8 < P::columns)
-          mok_ptx_store_4(out + j * 8, mok_ptx_bf16x2(value(r, j, below * 2), value(r, j, below * 2 + 1)));
+    for (int column = 0; column < tile::piece_columns; column += 16) {
+      const int left = tile::half_columns - begin - column, i = (begin + column) / 2;
+      if (left <= 0) continue;
+      const unsigned upper = mok_ptx_bf16x2(value(i), value(i + 1)), lower = mok_ptx_bf16x2(value(i + 2), value(i + 3));
+      if (left >= 16) {
+        mok_ptx_store_matrix_x4(matrix_row + column * 2, upper, lower, mok_ptx_bf16x2(value(i + 4), value(i + 5)),
+                                mok_ptx_bf16x2(value(i + 6), value(i + 7)));
+      } else {
+        mok_ptx_store_matrix_x2(matrix_row + column * 2, upper, lower);
       }
     }
+    mok_ptx_fence_async_shared();
+    __syncwarp();
+    const int real = mok_min(mok_min(tile::piece_columns, tile::half_columns - begin), P::columns - first - begin);
+    if (out && real > 0) mok_ptx_bulk_store(out + begin, staging + lane * tile::staging_pitch, (unsigned)real * 2);
+    mok_ptx_bulk_commit();
   }
 }
 
 template <class P>
 MOK_FN void mok_store(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
   mok_store_values<P>(
-      c, t, [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride; },
-      [&](int r, int j, int i) { return acc.v[r][0][j][i]; });
+      c, t, [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride; }, [&](int i) { return acc.v[i]; });
 }
 
 template <class P>
 MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
   mok_store_values<P>(
       c, t, [&](int row) { return P::out(c, t) + (mok_index)row * P::out_stride; },
-      [&](int r, int j, int i) {
-        return P::gated ? activate(acc.v[r][0][j][i], acc.v[r][mok_tile<P>::halves - 1][j][i])
-                        : activate(0.0f, acc.v[r][0][j][i]);
-      });
+      [&](int i) { return P::gated ? activate(acc.v[i], acc.v[P::n / 4 + i]) : activate(0.0f, acc.v[i]); });
 }
 
-/* Stores to peers: each thread fences its own at the rank barrier that follows. */
+/* Stores to peers: each thread awaits and fences its own at the rank barrier that follows. */
 template <class P>
 MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc) {
   static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a pushed row is a row of region combine");
@@ -201,7 +180,7 @@ MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &
         const mok_route source = mok_row_source(c, t, row);
         return (mok_bf16 *)mok_heap(c, source.rank, LAYOUT_COMBINE_OFFSET) + (mok_index)source.route * PLAN_HIDDEN;
       },
-      [&](int r, int j, int i) { return acc.v[r][0][j][i]; });
+      [&](int i) { return acc.v[i]; });
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* One instruction per function, with the section of the PTX ISA (9.0) that defines it. No other file holds assembly. */
+/* One instruction per function, with the section of the PTX ISA (9.0) that defines it. wgmma.h beside it holds the one that has a
+ * form for every width; no other file holds assembly. */
 #ifndef MOK_PTX_H
 #define MOK_PTX_H
 
@@ -99,14 +100,54 @@ MOK_FN void mok_ptx_store_16(void *to, uint4 v) {
 }
 MOK_FN void mok_ptx_store_4(void *to, unsigned v) { asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory"); }
 
-/* Data movement: cp.async. Copies `bytes` (0 or 16) of 16 and fills up with zeros; through L2 only. */
-MOK_FN void mok_ptx_copy_async_16(unsigned to_shared, const void *from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to_shared), "l"(from), "r"(bytes) : "memory");
+/* Data movement: cp.async.bulk. Addresses and size are multiples of 16 bytes; counts as that many transferred at `barrier`. */
+MOK_FN void mok_ptx_bulk_load(unsigned to_shared, const void *from, unsigned bytes, unsigned barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to_shared),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
 }
-/* Parallel synchronization: mbarrier. cp.async.mbarrier.arrive: arrives when this thread's copies so far are complete. */
-MOK_FN void mok_ptx_copy_async_arrive(unsigned barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+/* Data movement: cp.async.bulk. Belongs to the executing thread's bulk group that the next commit closes. */
+MOK_FN void mok_ptx_bulk_store(void *to, unsigned from_shared, unsigned bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from_shared), "r"(bytes) : "memory");
 }
+/* Data movement: cp.async.bulk.commit_group. */
+MOK_FN void mok_ptx_bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/* Data movement: cp.async.bulk.wait_group. All but the last `pending` groups of this thread are complete: written and visible. */
+template <int pending>
+MOK_FN void mok_ptx_bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
+}
+/* The same of the sources only: they may be overwritten. */
+template <int pending>
+MOK_FN void mok_ptx_bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+/* Data movement: cp.async.bulk.tensor. A box of a map of two (three) dimensions, zeros beyond its bounds; x is in a row. */
+MOK_FN void mok_ptx_tensor_load_2d(unsigned to_shared, const void *map, int x, int y, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];" ::"r"(to_shared),
+      "l"(map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
+MOK_FN void mok_ptx_tensor_load_3d(unsigned to_shared, const void *map, int x, int y, int z, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to_shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+      : "memory");
+}
+
+/* Memory consistency model: membar/fence, fence.proxy. Between this thread's ordinary accesses and asynchronous ones. */
+MOK_FN void mok_ptx_fence_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
+MOK_FN void mok_ptx_fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+MOK_FN void mok_ptx_fence_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/* The same section: a map of 128 bytes that somebody wrote is used as written from here on. */
+MOK_FN void mok_ptx_fence_map(const void *map) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory");
+}
+
+/* Parallel synchronization: mbarrier. */
 MOK_FN void mok_ptx_barrier_init(unsigned barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
@@ -127,21 +168,40 @@ MOK_FN bool mok_ptx_barrier_try_wait(unsigned barrier, unsigned parity) {
   return done != 0;
 }
 
-/* Warp-level matrix: ldmatrix. Four (two) 8 x 8 matrices; lane l gives the row address of matrix l / 8. */
-MOK_FN void mok_ptx_load_matrix_x4(unsigned (&r)[4], unsigned row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(row)
+/* Parallel synchronization: mbarrier. Arrives, and adds `bytes` to what the phase waits for. */
+MOK_FN void mok_ptx_barrier_expect(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+/* Membar/fence: fence.mbarrier_init. Makes this thread's mbarrier.init visible to asynchronous copies. */
+MOK_FN void mok_ptx_fence_barrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+/* Warp-level matrix: stmatrix. Four (two) 8 x 8 matrices; lane l gives the row address of matrix l / 8. */
+MOK_FN void mok_ptx_store_matrix_x4(unsigned row, unsigned a, unsigned b, unsigned c, unsigned d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(a), "r"(b), "r"(c), "r"(d)
                : "memory");
 }
-MOK_FN void mok_ptx_load_matrix_x2(unsigned (&r)[2], unsigned row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(row) : "memory");
+MOK_FN void mok_ptx_store_matrix_x2(unsigned row, unsigned a, unsigned b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(a), "r"(b) : "memory");
 }
-/* Warp-level matrix: mma. d += a b, a 16 x 16 by rows, b 16 x 8 by columns. */
-MOK_FN void mok_ptx_mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+
+/* Asynchronous warpgroup: wgmma.fence, wgmma.commit_group, wgmma.wait_group. wgmma.mma_async itself: wgmma.h. */
+MOK_FN void mok_ptx_wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MOK_FN void mok_ptx_wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int pending>
+MOK_FN void mok_ptx_wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+/* No instruction: what reads x from here on stays behind the wait before it. */
+MOK_FN void mok_ptx_pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
+
+/* Miscellaneous: setmaxnreg. All four warps of a warpgroup. */
+template <int registers>
+MOK_FN void mok_ptx_more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <int registers>
+MOK_FN void mok_ptx_fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef MOK_SYNC_H
 #define MOK_SYNC_H
 
-#define MOK_LOCAL_LIMIT_NS 10000000000ull  /* waits inside a rank */
+#define MOK_LOCAL_LIMIT_NS 10000000000ull /* waits inside a rank */
 #define MOK_PEER_LIMIT_NS 600000000000ull /* waits for other ranks, which may start much later */
 
 enum { MOK_WAIT_IS_COUNTER = 1, MOK_WAIT_IS_GRID_BARRIER = 2, MOK_WAIT_IS_RANK_BARRIER = 3 };
@@ -19,6 +19,12 @@ MOK_FN int mok_thread() { return (int)threadIdx.x; }
 MOK_FN int mok_lane() { return mok_ptx_lane(); }
 /* From lane 0: so ptxas knows that it is the same in all lanes. */
 MOK_FN int mok_warp() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0); }
+
+/* Barriers in shared memory, between workers of a CTA or a thread and its copies. */
+MOK_FN void mok_wait_barrier(unsigned barrier, unsigned parity) {
+  while (!mok_ptx_barrier_try_wait(barrier, parity)) {
+  }
+}
 
 /* The threads of a worker instance meet; what each wrote before is visible to all after. True if `any` is true for one. */
 MOK_FN bool mok_meet(const mok_cta *c, bool any) {
@@ -80,17 +86,18 @@ MOK_FN bool mok_poll(const mok_cta *c, const unsigned *word, const mok_waiting &
 }
 
 MOK_FN void mok_wait(mok_cta *c, int counter, int index, int target, mok_edge edge) {
-  (void)edge; /* generic proxy on both sides */
   bool gave_up = c->aborted;
   if (mok_is_leader(c) && !gave_up) {
     const mok_waiting what = {MOK_WAIT_IS_COUNTER, counter, index, (unsigned)target};
     gave_up = !mok_poll(c, mok_counter_set(c, c->epoch) + counter + index, what);
   }
+  if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_ptx_fence_async_global();
   c->aborted = mok_meet(c, gave_up); /* the leader's acquire reaches the others through the barrier */
 }
 
 MOK_FN void mok_signal(mok_cta *c, int counter, int index, mok_edge edge) {
-  (void)edge;
+  if (edge == MOK_EDGE_BULK_TO_BULK || edge == MOK_EDGE_BULK_TO_GENERIC) mok_ptx_bulk_wait<0>(); /* written, not only read */
+  if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_ptx_fence_async_global();
   mok_meet(c, false);
   if (mok_is_leader(c) && !c->aborted) mok_ptx_add_release_gpu(mok_counter_set(c, c->epoch) + counter + index, 1);
 }
@@ -99,6 +106,8 @@ MOK_FN void mok_signal(mok_cta *c, int counter, int index, mok_edge edge) {
 MOK_FN void mok_meet_cta(mok_cta *c) { c->aborted = __syncthreads_or(c->aborted) != 0; }
 
 MOK_FN void mok_grid_barrier(mok_cta *c) {
+  mok_ptx_bulk_wait<0>();
+  mok_ptx_fence_async();
   __syncthreads();
   c->barriers++;
   if (mok_thread() == 0) {
@@ -108,6 +117,7 @@ MOK_FN void mok_grid_barrier(mok_cta *c) {
     if (!c->aborted) c->aborted = !mok_poll(c, arrivals, what);
   }
   mok_meet_cta(c);
+  mok_ptx_fence_async();
 }
 
 /* One thread waits for one peer. The flag is a launch number, so a peer that is ahead counts as arrived. */
@@ -129,16 +139,15 @@ MOK_FN bool mok_poll_peer(const mok_cta *c, int barrier, int peer) {
 
 MOK_FN void mok_rank_barrier(mok_cta *c, int barrier) {
   const bool with_peers = PLAN_GPUS > 1 && c->launch->phases == MOK_PHASE_ALL;
+  if (with_peers) mok_ptx_bulk_wait<0>();
   if (with_peers) mok_ptx_fence_sys(); /* every thread: its stores to peers, before its CTA arrives */
   mok_grid_barrier(c);
   if (!with_peers) return;
   if (c->cta == 0 && mok_thread() < PLAN_GPUS) {
     unsigned *flag = (unsigned *)mok_heap(c, mok_thread(), LAYOUT_FLAGS_OFFSET) +
                      (mok_index)(barrier * PLAN_GPUS + c->args->rank) * MOK_LINE_WORDS;
-    if (c->aborted)
-      mok_ptx_store_relaxed_sys(&flag[MOK_FLAG_POISON], 1);
-    else
-      mok_ptx_store_release_sys(&flag[MOK_FLAG_EPOCH], c->epoch + 1);
+    if (c->aborted) mok_ptx_store_relaxed_sys(&flag[MOK_FLAG_POISON], 1);
+    else mok_ptx_store_release_sys(&flag[MOK_FLAG_EPOCH], c->epoch + 1);
   }
   /* Every CTA reads all flags itself: that is the grid barrier on this side too. */
   if (mok_thread() < PLAN_GPUS && !c->aborted) c->aborted = !mok_poll_peer(c, barrier, mok_thread());

@@ -65,7 +65,9 @@ static void teardown(void) {
 static mok_blob blob(const char *name, const char *text) { return (mok_blob){.name = name, .data = text, .size = strlen(text)}; }
 
 static mok_status compile(const char *kernel, bool use_cache, mok_image *out) {
-  const mok_sources sources = {blob("kernel.cu", kernel), blob("mok_plan.h", "plan\n"), blob("mok_layout.h", "layout\n")};
+  const mok_sources sources = {.kernel = blob("kernel.cu", kernel),
+                               .plan_h = blob("mok_plan.h", "plan\n"),
+                               .layout_h = blob("mok_layout.h", "layout\n")};
   const mok_jit_options options = {.target = mok_target_find("host"), .use_cache = use_cache, .sanitizer = ""};
   return mok_jit_compile(arena, &sources, &options, out);
 }
@@ -368,7 +370,8 @@ START_TEST(no_cxx_compiler) {
 END_TEST
 
 static mok_status compile_gpu(mok_image *image) {
-  const mok_sources sources = {blob("kernel.cu", "kernel"), blob("mok_plan.h", ""), blob("mok_layout.h", "")};
+  const mok_sources sources = {
+      .kernel = blob("kernel.cu", "kernel"), .plan_h = blob("mok_plan.h", ""), .layout_h = blob("mok_layout.h", "")};
   const mok_jit_options options = {.target = mok_target_find("sm_90a"), .use_cache = true};
   return mok_jit_compile(arena, &sources, &options, image);
 }
@@ -411,7 +414,8 @@ END_TEST
 
 START_TEST(target_without_templates) {
   mok_image image;
-  const mok_sources sources = {blob("kernel.cu", "kernel"), blob("mok_plan.h", ""), blob("mok_layout.h", "")};
+  const mok_sources sources = {
+      .kernel = blob("kernel.cu", "kernel"), .plan_h = blob("mok_plan.h", ""), .layout_h = blob("mok_layout.h", "")};
   const mok_target planned = {.name = "sm_999a", .templates = NULL, .status = "planned"};
   const mok_jit_options options = {.target = &planned};
   mok_assert_error(mok_jit_compile(arena, &sources, &options, &image), MOK_ERR_NO_PLAN, "not in this version");
@@ -452,6 +456,8 @@ START_TEST(ptxas_report) {
 
   ck_assert(mok_ptxas_resources(good, &image));
   ck_assert_ptr_nonnull(mok_ptxas_refusal(arena, "ptxas warning : (C7510) Potential Performance Loss\n", &image));
+  ck_assert_ptr_nonnull(mok_ptxas_refusal(
+      arena, "ptxas info : (C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...\n", &image));
   ck_assert_ptr_nonnull(mok_ptxas_refusal(arena, "ptxas info : (C7508) setmaxnreg ignored\n", &image));
   ck_assert(!mok_ptxas_resources("", &image)); /* silence proves nothing */
 }

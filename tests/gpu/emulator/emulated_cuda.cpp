@@ -269,6 +269,21 @@ MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *, mok_cu_function fu
   return MOK_CU_SUCCESS;
 }
 
+/* As strict as the driver: what a map of bf16 may be. */
+MOK_EXPORT int cuTensorMapEncodeTiled(void *map, int type, unsigned dimensions, const void *base, const uint64_t *sizes,
+                                      const uint64_t *strides, const unsigned *box, const unsigned *steps, int, int swizzle, int,
+                                      int) {
+  MAY_FAIL();
+  enum { INVALID_VALUE = 1 };
+  bool valid = (uintptr_t)map % 64 == 0 && type == 9 && dimensions >= 1 && dimensions <= 5 && (uintptr_t)base % 16 == 0;
+  for (unsigned i = 0; valid && i < dimensions; ++i)
+    valid = sizes[i] >= 1 && sizes[i] <= 1ull << 32 && box[i] >= 1 && box[i] <= 256 && steps[i] == 1 &&
+            (i == 0 || (strides[i - 1] % 16 == 0 && strides[i - 1] < 1ull << 40));
+  if (!valid || (swizzle == 3 && box[0] * 2 > 128)) return INVALID_VALUE;
+  memset(map, 0, sizeof(mok_tensor_map));
+  return MOK_CU_SUCCESS;
+}
+
 MOK_EXPORT int cuStreamCreate(mok_cu_stream *stream, unsigned) {
   MAY_FAIL();
   return make(stream);

@@ -52,6 +52,8 @@ struct product_shared_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_SHARED_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_SHARED_UP_X,
+    b_map = MAP_SHARED_UP_SHARED_GATE,
     gated = 1,
     a_stride = k_extent,
     out_stride = columns,
@@ -78,6 +80,8 @@ struct product_shared_down {
     k_extent = PLAN_SHARED_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_SHARED_DOWN_SHARED_H,
+    b_map = MAP_SHARED_DOWN_SHARED_DOWN,
     gated = 0,
     a_stride = k_extent,
     out_stride = columns,
@@ -105,6 +109,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_UP_RING_X,
+    b_map = MAP_UP_GATE,
     gated = 1,
     a_stride = k_extent,
     out_stride = columns,
@@ -131,6 +137,8 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_DOWN_RING_H,
+    b_map = MAP_DOWN_DOWN,
     gated = 0,
     a_stride = k_extent,
     out_stride = columns,
@@ -270,6 +278,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_shared_up> acc;
       mok_clear(acc);
       for (int k = 0; k < product_shared_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       mok_store_activated(c, &t, acc);
       mok_signal(c, COUNTER_SHARED_H_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
       break;
@@ -278,6 +287,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_shared_down> acc;
       mok_clear(acc);
       for (int k = 0; k < product_shared_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       mok_store(c, &t, acc);
       break;
     }
@@ -285,6 +295,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_up> acc;
       mok_clear(acc);
       for (int k = 0; k < product_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_h slot: every down task of the lap before has read it */
         mok_wait(c, COUNTER_Y_READY, t.row_block - PLAN_RING_SLOTS, Y_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store_activated(c, &t, acc);
@@ -295,6 +306,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_down> acc;
       mok_clear(acc);
       for (int k = 0; k < product_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_y slot: every combine task of the lap before has read it */
         mok_wait(c, COUNTER_Y_DONE, t.row_block - PLAN_RING_SLOTS, Y_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store(c, &t, acc);

@@ -49,13 +49,13 @@
 #define LAYOUT_SLOTS_BYTES          131072LL
 #define LAYOUT_SLOT_BARRIERS_OFFSET 131072LL      /* comm: 32 x 8 byte: one per slot */
 #define LAYOUT_SLOT_BARRIERS_BYTES  256LL
-#define LAYOUT_STAGING_OFFSET       194560LL      /* compute: 64 x 128 bf16: a tile on its way out, 128 columns at a time */
-#define LAYOUT_STAGING_BYTES        16384LL
-#define LAYOUT_BARRIERS_OFFSET      210944LL      /* compute: 10 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_STAGING_OFFSET       194560LL      /* compute: 64 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        17408LL
+#define LAYOUT_BARRIERS_OFFSET      211968LL      /* compute: 10 x 8 byte: full, then empty, of each stage */
 #define LAYOUT_BARRIERS_BYTES       80LL
-#define LAYOUT_CTA_OFFSET           211072LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_OFFSET           212096LL      /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         211328LL      /* all of them */
+#define LAYOUT_SHARED_BYTES         212352LL      /* all of them */
 
 /* Words of a counter set. */
 enum {
@@ -65,6 +65,21 @@ enum {
   COUNTER_Y_DONE = 60,            /* 20, one per row block */
   COUNTER_SHARED_H_READY = 80,    /* 1, one per token block */
   COUNTER_WORDS = 81,
+};
+
+/* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
+enum {
+  MAP_SHARED_UP_X = 0,
+  MAP_SHARED_UP_SHARED_GATE = 1,
+  MAP_SHARED_UP_SHARED_UP = 2,
+  MAP_SHARED_DOWN_SHARED_H = 3,
+  MAP_SHARED_DOWN_SHARED_DOWN = 4,
+  MAP_UP_RING_X = 5,
+  MAP_UP_GATE = 6,
+  MAP_UP_UP = 7,
+  MAP_DOWN_RING_H = 8,
+  MAP_DOWN_DOWN = 9,
+  MAP_COUNT = 10,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");

@@ -51,6 +51,8 @@ struct product_shared_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_SHARED_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_SHARED_UP_X,
+    b_map = MAP_SHARED_UP_SHARED_GATE,
     gated = 1,
     a_stride = k_extent,
     out_stride = columns,
@@ -77,6 +79,8 @@ struct product_shared_down {
     k_extent = PLAN_SHARED_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_SHARED_DOWN_SHARED_H,
+    b_map = MAP_SHARED_DOWN_SHARED_DOWN,
     gated = 0,
     a_stride = k_extent,
     out_stride = columns,
@@ -104,6 +108,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_UP_RING_X,
+    b_map = MAP_UP_GATE,
     gated = 1,
     a_stride = k_extent,
     out_stride = columns,
@@ -130,6 +136,8 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_DOWN_RING_H,
+    b_map = MAP_DOWN_DOWN,
     gated = 0,
     a_stride = k_extent,
     instances = MMA_INSTANCES,
@@ -242,6 +250,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_shared_up> acc;
       mok_clear(acc);
       for (int k = 0; k < product_shared_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       mok_store_activated(c, &t, acc);
       mok_signal(c, COUNTER_SHARED_H_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
       break;
@@ -250,6 +259,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_shared_down> acc;
       mok_clear(acc);
       for (int k = 0; k < product_shared_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       mok_store(c, &t, acc);
       break;
     }
@@ -257,6 +267,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_up> acc;
       mok_clear(acc);
       for (int k = 0; k < product_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_h slot: every down task of the lap before has read it */
         mok_wait(c, COUNTER_H_DONE, t.row_block - PLAN_RING_SLOTS, H_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store_activated(c, &t, acc);
@@ -267,6 +278,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_down> acc;
       mok_clear(acc);
       for (int k = 0; k < product_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       mok_store_pushed(c, &t, acc);
       mok_signal(c, COUNTER_H_DONE, t.row_block, MOK_EDGE_READ_TO_WRITE);
       break;

@@ -43,13 +43,13 @@
 #define LAYOUT_SLOTS_BYTES          138240LL
 #define LAYOUT_SLOT_BARRIERS_OFFSET 138240LL      /* comm: 48 x 8 byte: one per slot */
 #define LAYOUT_SLOT_BARRIERS_BYTES  384LL
-#define LAYOUT_STAGING_OFFSET       188416LL      /* compute: 128 x 128 bf16: a tile on its way out, 128 columns at a time */
-#define LAYOUT_STAGING_BYTES        32768LL
-#define LAYOUT_BARRIERS_OFFSET      221184LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_STAGING_OFFSET       188416LL      /* compute: 128 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        34816LL
+#define LAYOUT_BARRIERS_OFFSET      223232LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
 #define LAYOUT_BARRIERS_BYTES       64LL
-#define LAYOUT_CTA_OFFSET           221312LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_OFFSET           223360LL      /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         221568LL      /* all of them */
+#define LAYOUT_SHARED_BYTES         223616LL      /* all of them */
 
 /* Words of a counter set. */
 enum {
@@ -58,6 +58,16 @@ enum {
   COUNTER_Y_READY = 510,          /* 255, one per row block */
   COUNTER_Y_DONE = 765,           /* 255, one per row block */
   COUNTER_WORDS = 1020,
+};
+
+/* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
+enum {
+  MAP_UP_RING_X = 0,
+  MAP_UP_GATE = 1,
+  MAP_UP_UP = 2,
+  MAP_DOWN_RING_H = 3,
+  MAP_DOWN_DOWN = 4,
+  MAP_COUNT = 5,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");

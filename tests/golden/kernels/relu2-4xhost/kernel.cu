@@ -50,6 +50,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_UP_RING_X,
+    b_map = MAP_UP_UP,
     gated = 0,
     a_stride = k_extent,
     out_stride = columns,
@@ -77,6 +79,8 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    a_map = MAP_DOWN_RING_H,
+    b_map = MAP_DOWN_DOWN,
     gated = 0,
     a_stride = k_extent,
     out_stride = columns,
@@ -201,6 +205,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_up> acc;
       mok_clear(acc);
       for (int k = 0; k < product_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_h slot: every down task of the lap before has read it */
         mok_wait(c, COUNTER_Y_READY, t.row_block - PLAN_RING_SLOTS, Y_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store_activated(c, &t, acc);
@@ -211,6 +216,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_accumulator<product_down> acc;
       mok_clear(acc);
       for (int k = 0; k < product_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
+      mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_y slot: every combine task of the lap before has read it */
         mok_wait(c, COUNTER_Y_DONE, t.row_block - PLAN_RING_SLOTS, Y_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store(c, &t, acc);

@@ -45,13 +45,13 @@
 #define LAYOUT_SLOTS_BYTES          4608LL
 #define LAYOUT_SLOT_BARRIERS_OFFSET 4608LL        /* comm: 32 x 8 byte: one per slot */
 #define LAYOUT_SLOT_BARRIERS_BYTES  256LL
-#define LAYOUT_STAGING_OFFSET       81920LL       /* compute: 64 x 16 bf16: a tile on its way out, 128 columns at a time */
-#define LAYOUT_STAGING_BYTES        2048LL
-#define LAYOUT_BARRIERS_OFFSET      83968LL       /* compute: 16 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_STAGING_OFFSET       81920LL       /* compute: 64 x 24 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        3072LL
+#define LAYOUT_BARRIERS_OFFSET      84992LL       /* compute: 16 x 8 byte: full, then empty, of each stage */
 #define LAYOUT_BARRIERS_BYTES       128LL
-#define LAYOUT_CTA_OFFSET           84096LL       /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_OFFSET           85120LL       /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         84352LL       /* all of them */
+#define LAYOUT_SHARED_BYTES         85376LL       /* all of them */
 
 /* Words of a counter set. */
 enum {
@@ -60,6 +60,15 @@ enum {
   COUNTER_Y_READY = 16,           /* 8, one per row block */
   COUNTER_Y_DONE = 24,            /* 8, one per row block */
   COUNTER_WORDS = 32,
+};
+
+/* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
+enum {
+  MAP_UP_RING_X = 0,
+  MAP_UP_UP = 1,
+  MAP_DOWN_RING_H = 2,
+  MAP_DOWN_DOWN = 3,
+  MAP_COUNT = 4,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
