@@ -1,0 +1,102 @@
+/* Memory of few-experts-4xh100 on 4 x H100: byte offsets and sizes of every region in its space. */
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+#include "mok_plan.h"
+
+/* heap: symmetric, the same on every rank; peers read and write it */
+#define LAYOUT_FLAGS_OFFSET         0LL           /* 8 x 32 u32: one 128-byte line per (rank barrier, peer) */
+#define LAYOUT_FLAGS_BYTES          1024LL
+#define LAYOUT_X_OFFSET             1024LL        /* 1024 x 2880 bf16: this rank's tokens, read by peers */
+#define LAYOUT_X_BYTES              5898240LL
+#define LAYOUT_ROUTE_OFFSETS_OFFSET 5899264LL     /* 4 i32: first entry of each expert in route_list */
+#define LAYOUT_ROUTE_OFFSETS_BYTES  16LL
+#define LAYOUT_ROUTE_LIST_OFFSET    5899392LL     /* 2048 i32: this rank's valid routes, sorted by expert */
+#define LAYOUT_ROUTE_LIST_BYTES     8192LL
+#define LAYOUT_COMBINE_OFFSET       5907584LL     /* 2048 x 2880 bf16: y of each route, written by the expert's owner */
+#define LAYOUT_COMBINE_BYTES        11796480LL
+#define LAYOUT_HEAP_BYTES           17704192LL    /* all of them */
+
+/* local: this rank's workspace */
+#define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
+#define LAYOUT_CONTROL_BYTES        1024LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 268 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       2144LL
+#define LAYOUT_EXPERT_BASE_OFFSET   3328LL        /* 2 i32: first padded row of each local expert */
+#define LAYOUT_EXPERT_BASE_BYTES    8LL
+#define LAYOUT_EXPERT_ROWS_OFFSET   3584LL        /* 1 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_BYTES    4LL
+#define LAYOUT_BLOCK_EXPERT_OFFSET  3840LL        /* 65 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   260LL
+#define LAYOUT_ROW_SOURCE_OFFSET    4352LL        /* 8320 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     66560LL
+#define LAYOUT_RING_X_OFFSET        70912LL       /* 10752 x 2880 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         61931520LL
+#define LAYOUT_RING_H_OFFSET        62002432LL    /* 10752 x 2880 bf16: activations */
+#define LAYOUT_RING_H_BYTES         61931520LL
+#define LAYOUT_RING_Y_OFFSET        123933952LL   /* 10752 x 2880 bf16: expert outputs */
+#define LAYOUT_RING_Y_BYTES         61931520LL
+#define LAYOUT_SHARED_H_OFFSET      185865472LL   /* 1024 x 5760 bf16: shared expert's activations */
+#define LAYOUT_SHARED_H_BYTES       11796480LL
+#define LAYOUT_SHARED_Y_OFFSET      197661952LL   /* 1024 x 2880 bf16: shared expert's output */
+#define LAYOUT_SHARED_Y_BYTES       5898240LL
+#define LAYOUT_LOCAL_BYTES          203560192LL   /* all of them */
+
+/* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
+#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 47104 byte: A and B of each stage */
+#define LAYOUT_PIPELINE_BYTES       188416LL
+#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 48 x 2880 byte: pieces of rows on their way; pulling warps first */
+#define LAYOUT_SLOTS_BYTES          138240LL
+#define LAYOUT_SLOT_BARRIERS_OFFSET 138240LL      /* comm: 48 x 8 byte: one per slot */
+#define LAYOUT_SLOT_BARRIERS_BYTES  384LL
+#define LAYOUT_STAGING_OFFSET       188416LL      /* compute: 128 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        34816LL
+#define LAYOUT_BARRIERS_OFFSET      223232LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_BARRIERS_BYTES       64LL
+#define LAYOUT_CTA_OFFSET           223360LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_CTA_BYTES            256LL
+#define LAYOUT_SHARED_BYTES         223616LL      /* all of them */
+
+/* Words of a counter set. */
+enum {
+  COUNTER_X_READY = 0,            /* 65, one per row block */
+  COUNTER_H_READY = 65,           /* 65, one per row block */
+  COUNTER_Y_READY = 130,          /* 65, one per row block */
+  COUNTER_Y_DONE = 195,           /* 65, one per row block */
+  COUNTER_SHARED_H_READY = 260,   /* 8, one per token block */
+  COUNTER_WORDS = 268,
+};
+
+/* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
+enum {
+  MAP_SHARED_UP_X = 0,
+  MAP_SHARED_UP_SHARED_GATE = 1,
+  MAP_SHARED_UP_SHARED_UP = 2,
+  MAP_SHARED_DOWN_SHARED_H = 3,
+  MAP_SHARED_DOWN_SHARED_DOWN = 4,
+  MAP_UP_RING_X = 5,
+  MAP_UP_GATE = 6,
+  MAP_UP_UP = 7,
+  MAP_DOWN_RING_H = 8,
+  MAP_DOWN_DOWN = 9,
+  MAP_COUNT = 10,
+};
+
+static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
+static_assert(LAYOUT_LOCAL_BYTES == PLAN_LOCAL_BYTES, "the plan counts the local workspace");
+static_assert(LAYOUT_SHARED_BYTES <= PLAN_SHARED_BYTES_PER_CTA, "a CTA has the shared memory");
+static_assert(PLAN_RING_SLOTS * PLAN_ROW_PADDING == PLAN_RING_ROWS, "a slot holds a row block");
+static_assert(LAYOUT_FLAGS_BYTES == 2LL * PLAN_GPUS * 128, "flags has its size");
+static_assert(LAYOUT_X_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "x has its size");
+static_assert(LAYOUT_ROUTE_OFFSETS_BYTES == 4LL * (PLAN_EXPERTS + 1), "route_offsets has its size");
+static_assert(LAYOUT_ROUTE_LIST_BYTES == 4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K, "route_list has its size");
+static_assert(LAYOUT_COMBINE_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN, "combine has its size");
+static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has its size");
+static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
+static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
+static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
+static_assert(LAYOUT_RING_Y_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_y has its size");
+static_assert(LAYOUT_SHARED_H_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_SHARED_INTERMEDIATE, "shared_h has its size");
+static_assert(LAYOUT_SHARED_Y_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "shared_y has its size");
+
+#endif
