@@ -3,7 +3,7 @@
 #ifndef MOK_ARGS_H
 #define MOK_ARGS_H
 
-#define MOK_ARGS_ABI 2
+#define MOK_ARGS_ABI 3
 #define MOK_MAX_RANKS 72
 #define MOK_MAX_MAPS 16
 
@@ -52,8 +52,12 @@ typedef struct mok_args {
   int num_ranks_here;
   unsigned phases;
   int comm_ctas, compute_ctas; /* CTAs of one rank, bounded by the plan; the grid is their sum times num_ranks_here */
+  unsigned local_limit_ms;     /* a wait inside a rank gives up after this; 0: MOK_LOCAL_LIMIT_MS */
+  unsigned peer_limit_ms;      /* a wait for another rank, which may start much later; 0: MOK_PEER_LIMIT_MS */
 } mok_args;
-MOK_STATIC_ASSERT(sizeof(mok_args) == 24, "mok_args has the same layout for every compiler");
+#define MOK_LOCAL_LIMIT_MS 10000u
+#define MOK_PEER_LIMIT_MS 600000u
+MOK_STATIC_ASSERT(sizeof(mok_args) == 32, "mok_args has the same layout for every compiler");
 
 /* Region `control` of the local workspace: u32 words on lines of 128 bytes, one line each. */
 enum {
@@ -62,7 +66,7 @@ enum {
   MOK_LINE_TICKET = 1,       /* CTAs that entered this launch; used of the launch's first rank only */
   MOK_LINE_EXITS = 2,        /* CTAs of this rank that left */
   MOK_LINE_GRID_BARRIER = 3, /* arrivals of this launch; the last CTA to leave clears it */
-  MOK_LINE_ABORT = 4,        /* not 0: every wait gives up */
+  MOK_LINE_ABORT = 4,        /* MOK_WAIT_IS_ of the wait that gave up; not 0: every wait gives up, in later launches too */
   MOK_LINE_INPUT_ERROR = 5,  /* words below; kept until the caller clears them */
   MOK_LINE_WAIT_ERROR = 6,   /* words below, of the first wait that expired */
   MOK_CONTROL_LINES = 8
@@ -75,9 +79,12 @@ enum {
   MOK_INPUT_BAD_TOKENS = 3, /* launches with a token count outside 0..PLAN_TOKENS_PER_GPU */
   MOK_INPUT_TOKENS = 4      /* the first such count */
 };
-/* Words of MOK_LINE_WAIT_ERROR. */
+/* Words of a flag line: the epoch, and the MOK_WAIT_IS_ of a rank that will not arrive any more. */
+enum { MOK_FLAG_EPOCH = 0, MOK_FLAG_POISON = 1 };
+enum { MOK_WAIT_IS_COUNTER = 1, MOK_WAIT_IS_GRID_BARRIER = 2, MOK_WAIT_IS_RANK_BARRIER = 3, MOK_WAIT_IS_POISONED = 4 };
+/* Words of MOK_LINE_WAIT_ERROR. Text: mok_fault.h. */
 enum {
-  MOK_WAIT_KIND = 0, /* 0 none, 1 counter, 2 grid barrier, 3 rank barrier */
+  MOK_WAIT_KIND = 0, /* MOK_WAIT_IS_, 0: none */
   MOK_WAIT_RANK = 1,
   MOK_WAIT_ROLE = 2,
   MOK_WAIT_INSTANCE = 3, /* worker instance in its CTA */
@@ -85,7 +92,9 @@ enum {
   MOK_WAIT_COUNTER = 5, /* COUNTER_<NAME>, or the barrier's number */
   MOK_WAIT_INDEX = 6,   /* index into the counter, or the peer */
   MOK_WAIT_EXPECTED = 7,
-  MOK_WAIT_SEEN = 8
+  MOK_WAIT_SEEN = 8, /* of MOK_WAIT_IS_POISONED: the peer's reason */
+  MOK_WAIT_WARP = 9, /* first warp of the worker instance */
+  MOK_WAIT_LINE = 10 /* of kernel.cu, where worker, task and wait stand; 0: a barrier */
 };
 
 #endif

@@ -156,6 +156,8 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
       return MOK_ERROR(MOK_ERR_CODEGEN, "the host kernel refuses its arguments: %s", text);
     case MOK_HOST_FAULT:
       return MOK_ERROR(MOK_ERR_CODEGEN, "the host kernel failed: %s", text);
+    case MOK_HOST_ABORTED: /* a launch that fails ends the run, so none comes after it */
+      return MOK_ERROR(MOK_ERR_PROTOCOL, "under schedule seed %" PRIu64 ": %s", seed, text);
     case MOK_HOST_FINDING:
       return MOK_ERROR(MOK_ERR_PROTOCOL, "under schedule seed %" PRIu64 ": %s", seed, text);
   }

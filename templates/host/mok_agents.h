@@ -77,7 +77,7 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_arrive(mok_mbarrier *b, unsigned byt
 }
 
 MOK_HOST_UNCHECKED static void mok_mbarrier_wait(mok_mbarrier *b, unsigned phases, mok_wait_kind kind, int index) {
-  const mok_host_wait_record complete = {kind, &b->phases, phases, "", index, 0, b};
+  const mok_host_wait_record complete = {kind, &b->phases, phases, "", index, 0, b, NULL, NULL};
   (void)mok_block(&complete);
   mok_order_acquire(mok_host, mok_host->current, &b->done, MOK_SCOPE_CTA, &complete);
 }
@@ -312,7 +312,7 @@ MOK_HOST_UNCHECKED static void mok_wait_for_stores(mok_class which, unsigned pen
   mok_fiber *f = e->current;
   if (f->stores <= pending) return;
   const unsigned *word = which == MOK_CLASS_STORE_READ ? &f->stores_read : &f->stores_written;
-  const mok_host_wait_record done = {MOK_WAITS_COPIES, word, f->stores - pending, "", 0, 0, NULL};
+  const mok_host_wait_record done = {MOK_WAITS_COPIES, word, f->stores - pending, "", 0, 0, NULL, NULL, NULL};
   (void)mok_block(&done);
   const unsigned issued = *mok_own_time(f, which);
   mok_order_awaited(e, f, which, issued - pending);

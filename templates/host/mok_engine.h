@@ -52,6 +52,7 @@ enum { MOK_MAX_STAGES = 16, MOK_MAX_SLOTS = 16 * PLAN_WARPS };
 struct mok_host_cta {
   int rank, number;                                         /* known from the ticket on */
   unsigned started, ended;                                  /* workers; mok_join waits until they are equal */
+  bool aborted;                                             /* a worker has given up */
   unsigned barriers;                                        /* grid barriers passed in this launch */
   char *shared;                                             /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
   unsigned *shared_cells;                                   /* shadow of it */
@@ -71,7 +72,8 @@ enum mok_wait_kind {
   MOK_WAITS_FREE_STAGE,
   MOK_WAITS_SLOT,
   MOK_WAITS_COPIES,
-  MOK_WAITS_PRODUCT
+  MOK_WAITS_PRODUCT,
+  MOK_WAITS_STALLED
 };
 
 /* What a blocked fiber waits for. */
@@ -83,6 +85,8 @@ struct mok_host_wait_record {
   long long index;  /* of the counter, the peer or the stage */
   int line;         /* of kernel.cu; 0: inside a primitive */
   const mok_mbarrier *barrier;
+  const unsigned *given_up; /* the rank's abort word, of a wait that gives up then; NULL: one that its partners end in any case */
+  const unsigned *poison;   /* not 0: the peer will not arrive */
 };
 
 enum mok_fiber_state { MOK_FIBER_READY, MOK_FIBER_BLOCKED, MOK_FIBER_ENDED };
@@ -92,6 +96,9 @@ struct mok_fiber {
   mok_context context;
   mok_fiber_state state;
   mok_host_wait_record wait;
+  uint64_t since; /* round in which it began to wait */
+  bool expired;   /* its wait has taken too long */
+  bool stalled;   /* until its rank gives up */
   mok_host_cta *cta;
   void (*worker)(mok_cta *); /* NULL: the CTA's entry */
   mok_cta *c;                /* of a worker: its own copy */
@@ -128,6 +135,11 @@ struct mok_engine {
   mok_detector *detector; /* NULL: off */
   unsigned launched;      /* released by the thread, acquired by every fiber at its start */
   mok_host_result result;
+  bool quiet;                                             /* ranks have given up: what they leave behind is no finding */
+  const char *waited_for[PLAN_GPUS], *waiting[PLAN_GPUS]; /* names for the abort record of each rank: counter, worker */
+  bool deadlocked;                                        /* reported; now ranks give up */
+  const mok_host_launch_t *launch;
+  unsigned long long inject_count; /* signals or workers of that rank so far */
   mok_host_report_t *report;
   size_t text_used;
   struct {
@@ -235,6 +247,9 @@ MOK_HOST_UNCHECKED static inline void mok_say_wait(mok_engine *e, const mok_fibe
     case MOK_WAITS_PRODUCT:
       mok_say(e, " waits for its product");
       break;
+    case MOK_WAITS_STALLED:
+      mok_say(e, " stalls, as it was told to\n");
+      return;
   }
   mok_say(e, ": expected %u, seen %u\n", w->target, __atomic_load_n(w->word, __ATOMIC_RELAXED));
   if (w->barrier)
@@ -253,11 +268,34 @@ MOK_HOST_UNCHECKED static inline void mok_report_deadlock(mok_engine *e) {
       break;
     }
   }
-  mok_fail(e, MOK_HOST_DEADLOCK, "deadlock: none of %zu fibers can go on", e->fiber_count);
+  mok_say(e, "deadlock: none of %zu fibers can go on\n", e->fiber_count);
   qsort(e->fibers, e->fiber_count, sizeof *e->fibers, mok_report_order);
   const size_t shown = e->fiber_count < 48 ? e->fiber_count : 48;
   for (size_t i = 0; i < shown; ++i) mok_say_wait(e, e->fibers[i]);
   if (shown < e->fiber_count) mok_say(e, "  and %zu more\n", e->fiber_count - shown);
+}
+
+MOK_HOST_UNCHECKED static inline bool mok_is_set(const unsigned *word) {
+  return word && __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
+}
+
+MOK_HOST_UNCHECKED static inline bool mok_can_run(const mok_fiber *f) {
+  if (f->stalled && !mok_is_set(f->wait.given_up)) return false;
+  return f->state != MOK_FIBER_BLOCKED || f->stalled || f->expired || mok_reached(f->wait.word, f->wait.target) ||
+         mok_is_set(f->wait.given_up) || mok_is_set(f->wait.poison);
+}
+
+/* The limit of one wait passes: of the longest one inside a rank, or else for a peer. False: none has a limit. */
+MOK_HOST_UNCHECKED static inline bool mok_expire(mok_engine *e) {
+  mok_fiber *first = NULL;
+  for (size_t i = 0; i < e->fiber_count; ++i) {
+    mok_fiber *f = e->fibers[i];
+    if (f->stalled || f->wait.given_up == NULL) continue;
+    const bool peer = f->wait.kind == MOK_WAITS_RANKS, first_peer = first && first->wait.kind == MOK_WAITS_RANKS;
+    if (first == NULL || (peer == first_peer ? f->since < first->since : first_peer)) first = f;
+  }
+  if (first) first->expired = true;
+  return first != NULL;
 }
 
 /* ---- fibers ---- */
@@ -274,18 +312,28 @@ MOK_HOST_UNCHECKED static inline void mok_preempt(void) {
   mok_to_scheduler(e->current, false);
 }
 
-/* Until *record.word >= record.target; everything released into the word before is visible after. */
-MOK_HOST_UNCHECKED static inline void mok_block(const mok_host_wait_record *record) {
+/* Until *record.word >= record.target; everything released into the word before is visible after. False: given up. */
+MOK_HOST_UNCHECKED static inline bool mok_block(const mok_host_wait_record *record) {
   mok_engine *e = mok_host;
   e->report->waits++;
   mok_preempt();
   if (!mok_reached(record->word, record->target)) {
     mok_fiber *f = e->current;
     f->wait = *record;
+    f->since = e->now;
     f->state = MOK_FIBER_BLOCKED;
     mok_to_scheduler(f, false);
+    if (!mok_reached(record->word, record->target)) return false;
   }
   (void)mok_acquire(record->word);
+  return true;
+}
+
+/* The fiber does nothing until its rank gives up. */
+MOK_HOST_UNCHECKED static inline void mok_stall(mok_fiber *f, const unsigned *given_up) {
+  const mok_host_wait_record stalled = {MOK_WAITS_STALLED, given_up, 1, "", 0, 0, NULL, given_up, NULL};
+  f->wait = stalled;
+  f->stalled = true;
 }
 
 /* Adds 1 to a word after everything before. */
@@ -374,6 +422,16 @@ MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f
   MOK_HOST_UNSEEN_END();
 }
 
+/* Nobody can run. The first time this is reported; then one wait expires. False: that does not help either. */
+MOK_HOST_UNCHECKED static inline bool mok_give_up(mok_engine *e) {
+  if (!e->deadlocked) mok_report_deadlock(e);
+  e->deadlocked = true;
+  if (mok_expire(e)) return true;
+  e->report->stuck = (unsigned)e->fiber_count;
+  mok_say(e, "%zu fibers cannot leave\n", e->fiber_count);
+  return false;
+}
+
 /* Runs until every fiber has ended, or none can go on, or one failed. */
 MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
   while ((e->fiber_count > 0 || e->agent_count > 0) && e->result == MOK_HOST_OK) {
@@ -390,10 +448,11 @@ MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
     bool could_run = mok_agents_run(e);
     for (size_t i = 0; i < count && e->result == MOK_HOST_OK; ++i) {
       mok_fiber *f = e->fibers[i];
-      if (f->state == MOK_FIBER_BLOCKED && !mok_reached(f->wait.word, f->wait.target)) continue;
+      if (!mok_can_run(f)) continue;
       could_run = true;
       if (f->sleep && (mok_random(e) & 255) < f->sleep) continue;
       f->state = MOK_FIBER_READY;
+      f->stalled = false;
       e->current = f;
       e->report->switches++;
       e->in_fiber = true;
@@ -410,7 +469,7 @@ MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
     e->fiber_count = kept;
     if (could_run || e->result != MOK_HOST_OK) continue;
     if (e->agent_count > 0) mok_agents_wake(e);
-    else if (e->fiber_count > 0) mok_report_deadlock(e);
+    else if (e->fiber_count > 0 && !mok_give_up(e)) break;
   }
 }
 

@@ -1,5 +1,6 @@
 /* kernel.host.so: the kernel with the host target's primitives, and the way in (mok_host.h). */
 #include "kernel.cu"
+#include "../mok_fault.h"
 
 #define MOK_EXPORT __attribute__((visibility("default")))
 
@@ -165,6 +166,19 @@ static void check_mbarriers(mok_engine *e, const mok_host_cta *cta) {
                  all[i][j].count - all[i][j].pending, all[i][j].count, all[i][j].bytes);
 }
 
+/* Who gave up, and why: in this launch or before. */
+static void report_aborts(mok_engine *e, const mok_args *args) {
+  for (int r = 0; r < PLAN_GPUS; ++r) {
+    const mok_rank_args *rank = &args->ranks[r];
+    if (*mok_control(rank, MOK_LINE_ABORT) == 0) continue;
+    ++e->report->aborted_ranks;
+    char text[400];
+    const mok_fault_names names = {e->waited_for[r], e->waiting[r]};
+    mok_fault_text(text, sizeof text, mok_control(rank, MOK_LINE_WAIT_ERROR), &names, args->local_limit_ms, args->peer_limit_ms);
+    mok_say(e, "%s\n", text);
+  }
+}
+
 static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
   const int ctas = (launch->args->comm_ctas + launch->args->compute_ctas) * PLAN_GPUS;
   e->ctas = (mok_host_cta *)calloc((size_t)ctas, sizeof *e->ctas);
@@ -174,6 +188,9 @@ static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
   }
   unsigned epochs[PLAN_GPUS];
   for (int r = 0; r < PLAN_GPUS; ++r) epochs[r] = *mok_control(&launch->args->ranks[r], MOK_LINE_EPOCH);
+  bool aborted = false;
+  for (int r = 0; r < PLAN_GPUS; ++r) aborted |= *mok_control(&launch->args->ranks[r], MOK_LINE_ABORT) != 0;
+  e->quiet = aborted;
   if (launch->flags & MOK_HOST_RACES) start_detector(e, launch, ctas);
 #if defined(MOK_HOST_TSAN)
   e->thread.tsan_fiber = __tsan_get_current_fiber();
@@ -182,10 +199,14 @@ static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
   mok_release_store(&e->launched, 1);
   mok_schedule(e);
   (void)mok_acquire(&e->launched);
-  if (e->result == MOK_HOST_OK)
+  if (e->result == MOK_HOST_OK && e->report->stuck == 0)
     for (int i = 0; i < ctas; ++i) check_mbarriers(e, &e->ctas[i]);
-  for (int r = 0; r < PLAN_GPUS && e->detector && e->result == MOK_HOST_OK; ++r)
+  for (int r = 0; r < PLAN_GPUS && e->detector && e->result == MOK_HOST_OK && !e->quiet; ++r)
     check_counters_end(e, &launch->args->ranks[r], epochs[r]);
+  if (e->result == MOK_HOST_OK && aborted)
+    mok_fail(e, MOK_HOST_ABORTED, "a rank gave up in an earlier launch; its memory must be made anew");
+  if (e->result == MOK_HOST_OK && e->deadlocked) e->result = MOK_HOST_DEADLOCK;
+  if (e->result == MOK_HOST_DEADLOCK || e->result == MOK_HOST_ABORTED) report_aborts(e, launch->args);
   for (size_t i = 0; i < e->fiber_count; ++i) mok_fiber_free(e, e->fibers[i]); /* after a failure */
   for (int i = 0; i < ctas; ++i) {
     (void)mok_acquire(&e->ctas[i].ended); /* of workers that nobody joined, after a failure */
@@ -207,10 +228,12 @@ extern "C" MOK_EXPORT int mok_host_run(const mok_host_launch_t *launch, mok_host
   if (report->text) report->text[0] = 0;
   report->fibers = report->rounds = report->switches = report->waits = report->signals = 0;
   report->copies = 0;
+  report->aborted_ranks = report->stuck = 0;
   report->finding = MOK_FINDING_NONE;
   mok_engine *e = (mok_engine *)calloc(1, sizeof *e);
   if (e == NULL) return MOK_HOST_FAULT;
   e->args = launch->args;
+  e->launch = launch;
   e->report = report;
   e->random = launch->seed;
   e->random_order = launch->seed != 0;

@@ -40,19 +40,32 @@ enum {
   MOK_HOST_POISON_WORD = 0x7FDB /* 16 bits, repeated: a NaN in bf16 and fp32, a huge number in i32 */
 };
 
+/* What is made to go wrong. */
+typedef enum mok_host_injection {
+  MOK_INJECT_NONE = 0,
+  MOK_INJECT_LOSE_SIGNAL,  /* the rank's signal number inject_number, from 0, is not made */
+  MOK_INJECT_RANK_ABSENT,  /* the rank does not take part */
+  MOK_INJECT_STALL_WORKER, /* its worker number inject_number, from 0 as they start, does nothing until the rank gives up */
+  MOK_INJECT_STALL_CTA     /* its CTA inject_number does nothing after its entry until the rank gives up */
+} mok_host_injection;
+
 typedef struct mok_host_launch_t {
   unsigned struct_size; /* sizeof(mok_host_launch_t) */
   unsigned flags;
   const mok_args *args;    /* num_ranks_here = PLAN_GPUS: all ranks run in this process */
   unsigned long long seed; /* of the schedule; the same seed gives the same schedule. 0: every fiber in turn, never delayed */
+  mok_host_injection inject;
+  int inject_rank;
+  unsigned long long inject_number;
 } mok_host_launch_t;
 
 typedef enum mok_host_result {
   MOK_HOST_OK = 0,
-  MOK_HOST_DEADLOCK = 1, /* no fiber can run: text says who waits for what. The workspaces must be zeroed before another launch */
+  MOK_HOST_DEADLOCK = 1,   /* no fiber can run: text says who waits for what, then which ranks gave up and why */
   MOK_HOST_BAD_LAUNCH = 2, /* arguments do not fit the plan: text says which */
   MOK_HOST_FAULT = 3,      /* out of memory, or a fiber overran its stack */
-  MOK_HOST_FINDING = 4     /* the protocol is wrong: `finding` says how, text where */
+  MOK_HOST_FINDING = 4,    /* the protocol is wrong: `finding` says how, text where */
+  MOK_HOST_ABORTED = 5     /* a rank had given up in an earlier launch: it computes nothing until all memory is zeroed */
 } mok_host_result;
 
 /* Whatever the schedule was, except where it says so. */
@@ -75,6 +88,8 @@ typedef struct mok_host_report_t {
   unsigned long long fibers, rounds, switches, waits, signals; /* out: what the schedule did */
   unsigned long long copies;                                   /* out: asynchronous copies and products */
   mok_host_finding finding;                                    /* out */
+  unsigned aborted_ranks;                                      /* out: that gave up */
+  unsigned stuck;                                              /* out: fibers that did not leave, after a deadlock */
 } mok_host_report_t;
 
 typedef int (*mok_host_run_fn)(const mok_host_launch_t *launch, mok_host_report_t *report);

@@ -66,6 +66,51 @@ MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index word, mok_scope sc
   mok_order_release(e, e->current, &use->sync, scope);
 }
 
+/* ---- giving up ---- */
+
+MOK_FN bool mok_is_injected(mok_host_injection what, int rank) {
+  return mok_host->launch->inject == what && mok_host->launch->inject_rank == rank;
+}
+
+/* The first record of a rank stays; its abort word makes all others of the rank give up. */
+MOK_FN void mok_report_wait(const mok_cta *c, const mok_host_wait_record *wait, unsigned kind, int number, unsigned seen) {
+  mok_engine *e = mok_host;
+  const mok_fiber *f = e->current;
+  unsigned *record = mok_control(c->args, MOK_LINE_WAIT_ERROR);
+  e->quiet = true;
+  if (mok_acquire(&record[MOK_WAIT_KIND]) == 0) {
+    const unsigned words[] = {kind,
+                              (unsigned)c->args->rank,
+                              (unsigned)c->role,
+                              (unsigned)c->instance,
+                              (unsigned)c->cta,
+                              (unsigned)number,
+                              (unsigned)wait->index,
+                              wait->target,
+                              seen,
+                              (unsigned)f->first_warp,
+                              (unsigned)wait->line};
+    for (int i = MOK_WAIT_LINE; i >= MOK_WAIT_KIND; --i) mok_release_store(&record[i], words[i]);
+    e->waited_for[c->args->rank] = wait->name[0] ? wait->name : NULL;
+    e->waiting[c->args->rank] = f->worker ? mok_worker_name(e, f->worker) : NULL;
+  }
+  mok_release_store(mok_control(c->args, MOK_LINE_ABORT), kind);
+}
+
+/* A wait that has a limit. False: given up, now or before. */
+MOK_FN bool mok_wait_bounded(mok_cta *c, mok_host_wait_record wait, unsigned kind, int number, const unsigned *poison) {
+  if (c->aborted) return false;
+  mok_fiber *f = mok_host->current;
+  wait.given_up = mok_control(c->args, MOK_LINE_ABORT);
+  wait.poison = poison;
+  if (mok_block(&wait)) return true;
+  if (poison && mok_acquire(poison) != 0) mok_report_wait(c, &wait, MOK_WAIT_IS_POISONED, number, mok_acquire(poison));
+  else if (f->expired) mok_report_wait(c, &wait, kind, number, mok_acquire(wait.word));
+  f->expired = false;
+  c->aborted = true;
+  return false;
+}
+
 MOK_FN mok_cta mok_enter(const mok_args *launch) {
   mok_fiber *f = mok_host->current;
   mok_cta c;
@@ -84,6 +129,16 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
   f->cta->rank = c.args->rank;
   f->cta->number = c.cta;
 
+  if (mok_is_injected(MOK_INJECT_RANK_ABSENT, c.args->rank)) {
+    f->state = MOK_FIBER_ENDED;
+    mok_to_scheduler(f, true);
+  }
+  const unsigned *given_up = mok_control(c.args, MOK_LINE_ABORT);
+  if (mok_is_injected(MOK_INJECT_STALL_CTA, c.args->rank) && (unsigned long long)c.cta == mok_host->launch->inject_number) {
+    mok_stall(f, given_up);
+    mok_to_scheduler(f, false);
+  }
+  c.aborted = mok_acquire(given_up) != 0;
   c.epoch = mok_acquire(mok_control(c.args, MOK_LINE_EPOCH));
   c.tokens = c.args->tokens_dev ? *c.args->tokens_dev : c.args->tokens;
   const int bound = c.args->tokens_dev ? mok_min(c.args->tokens, PLAN_TOKENS_PER_GPU) : PLAN_TOKENS_PER_GPU;
@@ -115,11 +170,14 @@ template <int first_warp, int warps, int instances>
 MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
   static_assert(first_warp >= 0 && warps > 0 && instances > 0, "a worker has warps");
   static_assert(first_warp + warps * instances <= PLAN_THREADS / 32, "the CTA has these warps");
+  if (c->aborted) return;
   for (int i = 0; i < instances; ++i) {
     c->instance = i;
     c->instances = instances;
     mok_fiber *f = mok_fiber_create(mok_host, c->host, worker, c, first_warp + i * warps);
     if (f == NULL) return;
+    if (mok_is_injected(MOK_INJECT_STALL_WORKER, c->args->rank) && mok_host->inject_count++ == mok_host->launch->inject_number)
+      mok_stall(f, mok_control(c->args, MOK_LINE_ABORT));
     (void)mok_release_add(&c->host->started);
   }
 }
@@ -128,12 +186,14 @@ MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
 MOK_FN void mok_worker_leave(mok_fiber *f) {
   mok_wait_stores(0);
   mok_order_end(mok_host, f);
+  if (f->c->aborted) f->cta->aborted = true;
 }
 
 MOK_FN void mok_join(mok_cta *c) {
-  const mok_host_wait_record all = {MOK_WAITS_JOIN, &c->host->ended, mok_acquire(&c->host->started), "", 0, 0, NULL};
+  const mok_host_wait_record all = {MOK_WAITS_JOIN, &c->host->ended, mok_acquire(&c->host->started), "", 0, 0, NULL, NULL, NULL};
   mok_block(&all);
   mok_order_join(mok_host, mok_host->current);
+  if (c->host->aborted) c->aborted = true;
 }
 
 MOK_FN void mok_grid_barrier(mok_cta *c) {
@@ -144,9 +204,10 @@ MOK_FN void mok_grid_barrier(mok_cta *c) {
   mok_fence_proxy(e, e->current);
   if (sync) mok_order_release(e, e->current, sync, MOK_SCOPE_GPU);
   mok_raise(arrivals);
-  const mok_host_wait_record all = {MOK_WAITS_GRID, arrivals, target, "", 0, 0, NULL};
-  mok_block(&all);
-  if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_GPU, &all);
+  const mok_host_wait_record all = {MOK_WAITS_GRID, arrivals, target, "", 0, 0, NULL, NULL, NULL};
+  if (mok_wait_bounded(c, all, MOK_WAIT_IS_GRID_BARRIER, (int)number, NULL) && sync)
+    mok_order_acquire(e, e->current, sync, MOK_SCOPE_GPU, &all);
+  if (mok_acquire(mok_control(c->args, MOK_LINE_ABORT)) != 0) c->aborted = true; /* a CTA that gave up has arrived as well */
   mok_fence_proxy(e, e->current);
 }
 
@@ -163,14 +224,19 @@ MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int
   if (c->cta == 0)
     for (int peer = 0; peer < PLAN_GPUS; ++peer) {
       mok_sync *sync = mok_flag_sync(c, peer, barrier, c->args->rank);
+      unsigned *flag = mok_flag(c, peer, barrier, c->args->rank);
+      if (c->aborted) {
+        mok_release_store(&flag[MOK_FLAG_POISON], mok_acquire(mok_control(c->args, MOK_LINE_ABORT)));
+        continue;
+      }
       if (sync) mok_order_release(e, e->current, sync, MOK_SCOPE_SYSTEM);
-      mok_release_store(mok_flag(c, peer, barrier, c->args->rank), c->epoch + 1);
+      mok_release_store(&flag[MOK_FLAG_EPOCH], c->epoch + 1);
       mok_preempt();
     }
   for (int peer = 0; peer < PLAN_GPUS; ++peer) {
-    const mok_host_wait_record flag = {
-        MOK_WAITS_RANKS, mok_flag(c, c->args->rank, barrier, peer), c->epoch + 1, name, peer, line, NULL};
-    mok_block(&flag);
+    const unsigned *words = mok_flag(c, c->args->rank, barrier, peer);
+    const mok_host_wait_record flag = {MOK_WAITS_RANKS, &words[MOK_FLAG_EPOCH], c->epoch + 1, name, peer, line, NULL, NULL, NULL};
+    if (!mok_wait_bounded(c, flag, MOK_WAIT_IS_RANK_BARRIER, barrier, &words[MOK_FLAG_POISON])) break;
     const mok_sync *sync = mok_flag_sync(c, c->args->rank, barrier, peer);
     if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_SYSTEM, &flag);
   }
@@ -183,8 +249,8 @@ MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index i
   mok_engine *e = mok_host;
   mok_learn_name(e, e->current->worker, worker);
   const mok_host_wait_record reached = {
-      MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line, NULL};
-  mok_block(&reached);
+      MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line, NULL, NULL, NULL};
+  if (!mok_wait_bounded(c, reached, MOK_WAIT_IS_COUNTER, counter, NULL)) return;
   mok_counter_waited(c, counter + index, target, &reached);
   if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_fence_proxy(e, e->current);
 }
@@ -212,6 +278,9 @@ MOK_FN void mok_finish(mok_edge edge) {
 MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, mok_edge edge, const char *worker) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
   mok_finish(edge);
+  if (c->aborted) return;
+  if (mok_is_injected(MOK_INJECT_LOSE_SIGNAL, c->args->rank) && mok_host->inject_count++ == mok_host->launch->inject_number)
+    return;
   mok_counter_signalled(c, counter + index, MOK_SCOPE_GPU);
   mok_raise(mok_counter_set(c, c->epoch) + counter + index);
 }

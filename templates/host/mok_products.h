@@ -38,6 +38,10 @@ MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k, const char *fun
   mok_stage_barriers<P>(host, slot);
   if (lap > 0) mok_mbarrier_wait(&host->empty[slot], lap, MOK_WAITS_FREE_STAGE, slot);
   mok_mbarrier *full = &host->full[slot];
+  if (c->aborted) {
+    mok_mbarrier_arrive(full, 0);
+    return;
+  }
   mok_mbarrier_arrive(full, mok_stage<P>::bytes);
 
   char *a = (char *)mok_stage_data(c, slot);
@@ -156,7 +160,7 @@ MOK_HOST_UNCHECKED MOK_FN void mok_issue_product(const mok_bf16 *a, const mok_bf
 
 MOK_HOST_UNCHECKED MOK_FN void mok_wait_products() {
   mok_fiber *f = mok_host->current;
-  const mok_host_wait_record done = {MOK_WAITS_PRODUCT, &f->products_done, f->products, "", 0, 0, NULL};
+  const mok_host_wait_record done = {MOK_WAITS_PRODUCT, &f->products_done, f->products, "", 0, 0, NULL, NULL, NULL};
   mok_block(&done);
   mok_order_awaited(mok_host, f, MOK_CLASS_LOAD, *mok_own_time(f, MOK_CLASS_LOAD));
 }
@@ -171,7 +175,7 @@ MOK_FN void mok_mma_stage(mok_cta *c, const mok_task *t, int k, mok_accumulator<
   mok_stage_barriers<P>(host, slot);
   mok_mbarrier_wait(&host->full[slot], lap + 1, MOK_WAITS_FULL_STAGE, slot);
   const mok_range rows = mok_my_rows<P>(c, t);
-  if (rows.end > rows.first) {
+  if (rows.end > rows.first && !c->aborted) {
     const mok_bf16 *a = mok_stage_data(c, slot), *b = a + mok_stage<P>::a_elements;
     mok_issue_product<P>(a + rows.first * P::k, b, rows.end - rows.first, acc.sum + P::m * P::n, acc.sum, function, line);
     mok_wait_products();
@@ -192,6 +196,7 @@ MOK_FN void mok_finish(mok_cta *c, mok_accumulator<P> &acc) {
 template <class P, class place, class element>
 MOK_FN void mok_store_rows(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, int columns, mok_index pitch, place row_at,
                            element value, const char *function, int line) {
+  if (c->aborted) return;
   mok_engine *e = mok_host;
   const mok_range rows = mok_my_rows<P>(c, t);
   const int count = rows.end - rows.first, width = (int)(LAYOUT_STAGING_BYTES / (2 * PLAN_ROW_PADDING));
@@ -242,6 +247,7 @@ MOK_FN void mok_store_pushed(mok_cta *c, const mok_task *t, mok_accumulator<P> &
                              int line = __builtin_LINE()) {
   static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a pushed row is a row of region combine");
   const int first = t->column * P::n;
+  if (c->aborted) return;
   const mok_route *source = mok_read_source(c, t, 0, t->rows, function, line);
   mok_store_rows<P>(
       c, t, acc, mok_min(P::n, P::columns - first), 0,

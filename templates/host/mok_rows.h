@@ -70,7 +70,7 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t, const char *function = 
                           int line = __builtin_LINE()) {
   char *ring = mok_local(c, LAYOUT_RING_X_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * PLAN_HIDDEN * 2;
   const int first = t->column * PLAN_DISPATCH_ROWS, rows = mok_min(PLAN_DISPATCH_ROWS, t->rows - first);
-  if (rows <= 0) return;
+  if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
   const mok_transfer move = mok_transfer_of(c, function, line);
   mok_transfer_rows(
@@ -86,7 +86,7 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t, const char *function = 
                           int line = __builtin_LINE()) {
   const char *ring = mok_local(c, LAYOUT_RING_Y_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * PLAN_HIDDEN * 2;
   const int first = t->column * PLAN_DISPATCH_ROWS, rows = mok_min(PLAN_DISPATCH_ROWS, t->rows - first);
-  if (rows <= 0) return;
+  if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
   const mok_transfer move = mok_transfer_of(c, function, line);
   mok_transfer_rows(

@@ -266,7 +266,7 @@ MOK_HOST_UNCHECKED static mok_range_shadow *mok_find_range(mok_engine *e, const 
 MOK_HOST_UNCHECKED static void mok_touch(mok_engine *e, mok_class how, unsigned time, bool writes, const mok_span &span,
                                          const mok_site &site) {
   mok_detector *d = e->detector;
-  if (d == NULL || span.rows <= 0 || span.bytes <= 0) return;
+  if (d == NULL || e->quiet || span.rows <= 0 || span.bytes <= 0) return;
   mok_range_shadow of_shared;
   const mok_range_shadow *range = mok_find_range(e, (const char *)span.at, &of_shared);
   if (range == NULL) return;

@@ -25,6 +25,7 @@ struct mok_host_cta;
 struct mok_cta {
   MOK_CTA_MEMBERS
   mok_host_cta *host;
+  bool aborted;   /* waits return at once, nothing is written; tasks still run out, so that workers stay in step */
   unsigned stage; /* pipeline stages this worker has filled or used so far */
 };
 

@@ -7,14 +7,6 @@
 #ifndef MOK_SYNC_H
 #define MOK_SYNC_H
 
-#define MOK_LOCAL_LIMIT_NS 10000000000ull /* waits inside a rank */
-#define MOK_PEER_LIMIT_NS 600000000000ull /* waits for other ranks, which may start much later */
-
-enum { MOK_WAIT_IS_COUNTER = 1, MOK_WAIT_IS_GRID_BARRIER = 2, MOK_WAIT_IS_RANK_BARRIER = 3 };
-
-/* Words of a flag line: the epoch, and the reason of a rank that will not arrive. */
-enum { MOK_FLAG_EPOCH = 0, MOK_FLAG_POISON = 1 };
-
 MOK_FN int mok_thread() { return (int)threadIdx.x; }
 MOK_FN int mok_lane() { return mok_ptx_lane(); }
 /* From lane 0: so ptxas knows that it is the same in all lanes. */
@@ -40,11 +32,12 @@ MOK_FN bool mok_is_leader(const mok_cta *c) { return mok_instance_thread(c) == 0
 typedef struct mok_waiting {
   int kind, number, index; /* number: counter or barrier; index: in the counter, or the peer */
   unsigned expected;
+  int line; /* of kernel.cu */
 } mok_waiting;
 
-MOK_FN void mok_report_wait(const mok_cta *c, const mok_waiting &what, unsigned seen) {
+MOK_FN void mok_report_wait(const mok_cta *c, int kind, const mok_waiting &what, unsigned seen) {
   unsigned *record = mok_control(c->args, MOK_LINE_WAIT_ERROR);
-  if (mok_ptx_compare_swap(&record[MOK_WAIT_KIND], 0, (unsigned)what.kind) == 0) {
+  if (mok_ptx_compare_swap(&record[MOK_WAIT_KIND], 0, (unsigned)kind) == 0) {
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_RANK], (unsigned)c->args->rank);
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_ROLE], (unsigned)c->role);
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_INSTANCE], (unsigned)c->instance);
@@ -53,9 +46,13 @@ MOK_FN void mok_report_wait(const mok_cta *c, const mok_waiting &what, unsigned 
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_INDEX], (unsigned)what.index);
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_EXPECTED], what.expected);
     mok_ptx_store_relaxed_sys(&record[MOK_WAIT_SEEN], seen);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_WARP], (unsigned)c->first_warp);
+    mok_ptx_store_relaxed_sys(&record[MOK_WAIT_LINE], (unsigned)what.line);
   }
-  mok_ptx_store_release_sys(mok_control(c->args, MOK_LINE_ABORT), (unsigned)what.kind);
+  mok_ptx_store_release_sys(mok_control(c->args, MOK_LINE_ABORT), (unsigned)kind);
 }
+
+MOK_FN bool mok_is_aborted(const mok_cta *c) { return mok_ptx_load_relaxed_sys(mok_control(c->args, MOK_LINE_ABORT)) != 0; }
 
 /* Back-off of one polling thread. False: give up, the rank is aborted or the limit has passed (then reported). */
 typedef struct mok_patience {
@@ -63,15 +60,16 @@ typedef struct mok_patience {
   unsigned polls;
 } mok_patience;
 
-MOK_FN bool mok_keep_waiting(const mok_cta *c, mok_patience &patience, const mok_waiting &what, unsigned seen,
-                             unsigned long long limit_ns) {
+MOK_FN bool mok_keep_waiting(const mok_cta *c, mok_patience &patience, const mok_waiting &what, unsigned seen) {
   patience.polls++;
   if (patience.polls < 16) return true; /* the usual wait is shorter than a sleep */
   if (patience.polls == 16) patience.start = mok_ptx_time();
   mok_ptx_sleep(patience.polls < 256 ? 64 : 512);
-  if (mok_ptx_load_relaxed_sys(mok_control(c->args, MOK_LINE_ABORT)) != 0) return false;
-  if (mok_ptx_time() - patience.start < limit_ns) return true;
-  mok_report_wait(c, what, seen);
+  if (mok_is_aborted(c)) return false;
+  unsigned limit_ms = what.kind == MOK_WAIT_IS_RANK_BARRIER ? c->launch->peer_limit_ms : c->launch->local_limit_ms;
+  if (limit_ms == 0) limit_ms = what.kind == MOK_WAIT_IS_RANK_BARRIER ? MOK_PEER_LIMIT_MS : MOK_LOCAL_LIMIT_MS;
+  if (mok_ptx_time() - patience.start < limit_ms * 1000000ull) return true;
+  mok_report_wait(c, what.kind, what, seen);
   return false;
 }
 
@@ -81,19 +79,20 @@ MOK_FN bool mok_poll(const mok_cta *c, const unsigned *word, const mok_waiting &
   for (;;) {
     const unsigned seen = mok_ptx_load_acquire_gpu(word);
     if ((int)(seen - what.expected) >= 0) return true;
-    if (!mok_keep_waiting(c, patience, what, seen, MOK_LOCAL_LIMIT_NS)) return false;
+    if (!mok_keep_waiting(c, patience, what, seen)) return false;
   }
 }
 
-MOK_FN void mok_wait(mok_cta *c, int counter, int index, int target, mok_edge edge) {
+MOK_FN void mok_wait_at(mok_cta *c, int counter, int index, int target, mok_edge edge, int line) {
   bool gave_up = c->aborted;
   if (mok_is_leader(c) && !gave_up) {
-    const mok_waiting what = {MOK_WAIT_IS_COUNTER, counter, index, (unsigned)target};
+    const mok_waiting what = {MOK_WAIT_IS_COUNTER, counter, index, (unsigned)target, line};
     gave_up = !mok_poll(c, mok_counter_set(c, c->epoch) + counter + index, what);
   }
   if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_ptx_fence_async_global();
   c->aborted = mok_meet(c, gave_up); /* the leader's acquire reaches the others through the barrier */
 }
+#define mok_wait(c, counter, index, target, edge) mok_wait_at(c, counter, index, target, edge, __LINE__)
 
 MOK_FN void mok_signal(mok_cta *c, int counter, int index, mok_edge edge) {
   if (edge == MOK_EDGE_BULK_TO_BULK || edge == MOK_EDGE_BULK_TO_GENERIC) mok_ptx_bulk_wait<0>(); /* written, not only read */
@@ -112,9 +111,10 @@ MOK_FN void mok_grid_barrier(mok_cta *c) {
   c->barriers++;
   if (mok_thread() == 0) {
     unsigned *arrivals = mok_control(c->args, MOK_LINE_GRID_BARRIER);
-    const mok_waiting what = {MOK_WAIT_IS_GRID_BARRIER, (int)c->barriers, 0, c->barriers * (unsigned)c->ctas};
+    const mok_waiting what = {MOK_WAIT_IS_GRID_BARRIER, (int)c->barriers, 0, c->barriers * (unsigned)c->ctas, 0};
     mok_ptx_add_release_gpu(arrivals, 1);
-    if (!c->aborted) c->aborted = !mok_poll(c, arrivals, what);
+    /* A CTA that gave up arrives as well: its word says so. */
+    if (!c->aborted) c->aborted = !mok_poll(c, arrivals, what) || mok_is_aborted(c);
   }
   mok_meet_cta(c);
   mok_ptx_fence_async();
@@ -124,16 +124,17 @@ MOK_FN void mok_grid_barrier(mok_cta *c) {
 MOK_FN bool mok_poll_peer(const mok_cta *c, int barrier, int peer) {
   const unsigned *flag = (const unsigned *)mok_heap(c, c->args->rank, LAYOUT_FLAGS_OFFSET) +
                          (mok_index)(barrier * PLAN_GPUS + peer) * MOK_LINE_WORDS;
-  const mok_waiting what = {MOK_WAIT_IS_RANK_BARRIER, barrier, peer, c->epoch + 1};
+  const mok_waiting what = {MOK_WAIT_IS_RANK_BARRIER, barrier, peer, c->epoch + 1, 0};
   mok_patience patience = {0, 0};
   for (;;) {
     const unsigned seen = mok_ptx_load_acquire_sys(&flag[MOK_FLAG_EPOCH]);
     if ((int)(seen - what.expected) >= 0) return true;
-    if (mok_ptx_load_relaxed_sys(&flag[MOK_FLAG_POISON]) != 0) {
-      mok_report_wait(c, what, seen);
+    const unsigned reason = mok_ptx_load_relaxed_sys(&flag[MOK_FLAG_POISON]);
+    if (reason != 0) {
+      mok_report_wait(c, MOK_WAIT_IS_POISONED, what, reason);
       return false;
     }
-    if (!mok_keep_waiting(c, patience, what, seen, MOK_PEER_LIMIT_NS)) return false;
+    if (!mok_keep_waiting(c, patience, what, seen)) return false;
   }
 }
 
@@ -146,7 +147,8 @@ MOK_FN void mok_rank_barrier(mok_cta *c, int barrier) {
   if (c->cta == 0 && mok_thread() < PLAN_GPUS) {
     unsigned *flag = (unsigned *)mok_heap(c, mok_thread(), LAYOUT_FLAGS_OFFSET) +
                      (mok_index)(barrier * PLAN_GPUS + c->args->rank) * MOK_LINE_WORDS;
-    if (c->aborted) mok_ptx_store_relaxed_sys(&flag[MOK_FLAG_POISON], 1);
+    if (c->aborted)
+      mok_ptx_store_relaxed_sys(&flag[MOK_FLAG_POISON], mok_ptx_load_relaxed_sys(mok_control(c->args, MOK_LINE_ABORT)));
     else mok_ptx_store_release_sys(&flag[MOK_FLAG_EPOCH], c->epoch + 1);
   }
   /* Every CTA reads all flags itself: that is the grid barrier on this side too. */

@@ -106,7 +106,11 @@ layer_case *layer_case_create(const char *library, const layer_shape *shape, con
     void *heap = must_alloc((size_t)c->about->heap_bytes);
     for (int q = 0; q < s->gpus; ++q) c->ranks[q].heap[r] = heap;
   }
-  c->args = (mok_args){c->ranks, s->gpus, MOK_PHASE_ALL, c->about->sms_comm, c->about->sms_compute};
+  c->args = (mok_args){.ranks = c->ranks,
+                       .num_ranks_here = s->gpus,
+                       .phases = MOK_PHASE_ALL,
+                       .comm_ctas = c->about->sms_comm,
+                       .compute_ctas = c->about->sms_compute};
   return c;
 }
 
@@ -138,7 +142,7 @@ void layer_case_reset(layer_case *c) {
 
 int layer_case_run(layer_case *c, uint64_t seed, unsigned flags, unsigned phases) {
   c->args.phases = phases;
-  const mok_host_launch_t launch = {sizeof launch, flags, &c->args, seed};
+  const mok_host_launch_t launch = {.struct_size = sizeof launch, .flags = flags, .args = &c->args, .seed = seed};
   c->report = (mok_host_report_t){.struct_size = sizeof c->report, .text = c->text, .text_size = sizeof c->text};
   return c->run(&launch, &c->report);
 }

@@ -237,7 +237,7 @@ END_TEST
 START_TEST(short_report_buffers) {
   layer_case *c = create(LOST_SIGNAL_LIBRARY, 37, 20);
   char small[40];
-  const mok_host_launch_t launch = {sizeof launch, MOK_HOST_POISON, &c->args, 1};
+  const mok_host_launch_t launch = {.struct_size = sizeof launch, .flags = MOK_HOST_POISON, .args = &c->args, .seed = 1};
   mok_host_report_t report = {.struct_size = sizeof report, .text = small, .text_size = sizeof small};
   ck_assert_int_eq(c->run(&launch, &report), MOK_HOST_DEADLOCK);
   ck_assert_uint_eq(strlen(small), sizeof small - 1);
@@ -255,12 +255,12 @@ START_TEST(launches_that_do_not_fit_are_refused) {
     mok_args args;
     const char *text;
   } bad[] = {
-      {{good.ranks, 1, 7, 2, 3}, "num_ranks_here is 1"},
-      {{good.ranks, 2, 0, 2, 3}, "phases is 0x0"},
-      {{good.ranks, 2, 8, 2, 3}, "phases is 0x8"},
-      {{good.ranks, 2, 7, 0, 3}, "comm_ctas is 0"},
-      {{good.ranks, 2, 7, PLAN_SMS_COMM + 1, 3}, "the plan allows 1 to"},
-      {{good.ranks, 2, 7, 2, PLAN_SMS_COMPUTE + 1}, "compute_ctas is"},
+      {{good.ranks, 1, 7, 2, 3, 0, 0}, "num_ranks_here is 1"},
+      {{good.ranks, 2, 0, 2, 3, 0, 0}, "phases is 0x0"},
+      {{good.ranks, 2, 8, 2, 3, 0, 0}, "phases is 0x8"},
+      {{good.ranks, 2, 7, 0, 3, 0, 0}, "comm_ctas is 0"},
+      {{good.ranks, 2, 7, PLAN_SMS_COMM + 1, 3, 0, 0}, "the plan allows 1 to"},
+      {{good.ranks, 2, 7, 2, PLAN_SMS_COMPUTE + 1, 0, 0}, "compute_ctas is"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
     c->args = bad[i].args;
@@ -276,7 +276,7 @@ START_TEST(launches_that_do_not_fit_are_refused) {
   c->ranks[0].x = NULL;
   ck_assert_int_eq(layer_case_run(c, 0, 0, 7), MOK_HOST_BAD_LAUNCH);
   c->ranks[0].x = c->x[0];
-  mok_host_launch_t launch = {sizeof launch - 8, 0, &c->args, 0};
+  mok_host_launch_t launch = {.struct_size = sizeof launch - 8, .args = &c->args};
   ck_assert_int_eq(c->run(&launch, &c->report), MOK_HOST_BAD_LAUNCH);
   run_ok(c, 1); /* and after all that it still runs */
   layer_case_destroy(c);
