@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -78,28 +79,29 @@ mok_status mok_problem_make_weights(mok_problem *problem, const int64_t *used) {
   return MOK_OK;
 }
 
-/* Refuses what would drive the machine into its swap: the pages that will be touched, against physical memory. */
-static mok_status check_memory(const mok_problem *problem, size_t beside) {
-  const mok_model *m = problem->model;
-  int64_t used = 0;
-  for (int64_t e = 0; e < m->experts; ++e) used += problem->expert_rows[e] > 0;
+/* Refuses what would drive the machine into its swap: the pages that will be touched, against physical memory. `used`: experts
+ * whose weights will be made, 0 if that is not known yet. */
+static mok_status check_memory(const mok_model *m, size_t rows, size_t beside, int64_t used) {
   const double matrices = (double)(mok_up_columns(m) + m->intermediate) * (double)m->hidden * (double)sizeof(uint16_t);
   const double shared = m->intermediate > 0 ? matrices * (double)m->shared_intermediate / (double)m->intermediate : 0;
-  const double weights = matrices * (double)used + shared;
-  const double need = weights + (double)problem->rows.bytes + (double)beside;
+  const double weights = used > 0 ? matrices * (double)used + shared : 0;
+  const double need = weights + (double)rows + (double)beside;
   const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (need <= 0.9 * have) return MOK_OK;
-  return MOK_ERROR(
-      MOK_ERR_IO,
-      "this run needs %.1f GB of memory and the machine has %.1f: %.1f for the weights of %lld experts with routes, %.1f "
-      "for heaps and workspaces; try fewer --tokens, -D workload.tokens_per_gpu=N or -D model.experts=N",
-      need / 1e9, have / 1e9, weights / 1e9, (long long)used, (double)beside / 1e9);
+  char of_weights[96] = "";
+  if (used > 0)
+    snprintf(of_weights, sizeof of_weights, "%.1f for the weights of %lld experts with routes, ", weights / 1e9, (long long)used);
+  return MOK_ERROR(MOK_ERR_IO,
+                   "this run needs %.1f GB of memory and the machine has %.1f: %.1f for the tokens, %s%.1f for heaps, workspaces "
+                   "and the reference; try fewer --tokens, -D workload.tokens_per_gpu=N or -D model.experts=N",
+                   need / 1e9, have / 1e9, (double)rows / 1e9, of_weights, (double)beside / 1e9);
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
-                                   uint64_t seed, mok_problem *out) {
+/* Memory and routes of every rank; x is not yet made. */
+static mok_status make_routes(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
+                              uint64_t seed, size_t beside, mok_problem *out) {
   memset(out, 0, sizeof *out);
   out->model = model;
   out->seed = seed;
@@ -112,6 +114,7 @@ mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, con
     const size_t T = (size_t)tokens[r];
     total += rounded(T * row) + rounded((T + 2) * row) + rounded(T * k * sizeof(int32_t)) + rounded(T * k * sizeof(float));
   }
+  MOK_TRY(check_memory(model, total, beside, 0)); /* which experts have routes is not known before there are routes */
   MOK_TRY(mok_matrix_map(total, "the tokens", &out->rows));
   char *at = (char *)out->rows.data;
   for (int64_t r = 0; r < model->gpus; ++r) {
@@ -127,19 +130,48 @@ mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, con
     rank->weights = (float *)at;
     at += rounded(T * k * sizeof(float));
   }
-  MOK_TRY(mok_routing_fill(arena, out, routing));
-  for (int64_t r = 0; r < model->gpus; ++r) {
-    const uint64_t key = mok_random_key(seed, (uint64_t)(MOK_STREAM_X + MOK_STREAMS_PER_RANK * r));
-    fill(out->ranks[r].x, key, 0, (size_t)(out->ranks[r].tokens * model->hidden), mok_random_scale(1));
-    MOK_TRY(mok_interrupt_check());
-  }
-  return MOK_OK;
+  return mok_routing_fill(arena, out, routing);
+}
+
+enum { PIECE_ROWS = 256 }; /* rows of x between two polls for interruption */
+
+typedef struct x_pieces {
+  const mok_problem *problem;
+  int64_t per_rank;
+} x_pieces;
+
+static void fill_x_piece(void *user, int64_t i) {
+  const x_pieces *pieces = user;
+  const mok_problem *problem = pieces->problem;
+  const int64_t r = i / pieces->per_rank, first = i % pieces->per_rank * PIECE_ROWS, hidden = problem->model->hidden;
+  const int64_t left = problem->ranks[r].tokens - first, rows = left < PIECE_ROWS ? left : PIECE_ROWS;
+  if (rows <= 0) return;
+  const uint64_t key = mok_random_key(problem->seed, (uint64_t)(MOK_STREAM_X + MOK_STREAMS_PER_RANK * r));
+  const size_t at = (size_t)(first * hidden);
+  fill(problem->ranks[r].x + at, key, at, (size_t)(rows * hidden), mok_random_scale(1));
+}
+
+static mok_status fill_x(const mok_problem *problem) {
+  int64_t most = 0;
+  for (int64_t r = 0; r < problem->model->gpus; ++r)
+    if (problem->ranks[r].tokens > most) most = problem->ranks[r].tokens;
+  x_pieces pieces = {problem, (most + PIECE_ROWS - 1) / PIECE_ROWS};
+  return mok_parallel(problem->model->gpus * pieces.per_rank, fill_x_piece, &pieces);
+}
+
+mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
+                                   uint64_t seed, size_t beside, mok_problem *out) {
+  MOK_TRY(make_routes(arena, model, tokens, routing, seed, beside, out));
+  return fill_x(out);
 }
 
 mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens, const mok_routing *routing,
                             uint64_t seed, size_t beside, mok_problem *out) {
-  MOK_TRY(mok_problem_make_tokens(arena, model, tokens, routing, seed, out));
-  MOK_TRY(check_memory(out, beside));
+  MOK_TRY(make_routes(arena, model, tokens, routing, seed, beside, out));
+  int64_t used = 0;
+  for (int64_t e = 0; e < model->experts; ++e) used += out->expert_rows[e] > 0;
+  MOK_TRY(check_memory(model, out->rows.bytes, beside, used));
+  MOK_TRY(fill_x(out));
   return mok_problem_make_weights(out, out->expert_rows);
 }
 
