@@ -5,12 +5,12 @@
 
 #include "../../runtime/base/file.h"
 #include "../../runtime/base/json.h"
-#include "../package/package.h"
 #include "commands.h"
 #include "gpu_run.h"
 #include "host_kernel.h"
 #include "launches.h"
 #include "npy.h"
+#include "package_model.h"
 #include "run_target.h"
 #include "stages.h"
 #include "verdict.h"
@@ -29,7 +29,7 @@ typedef struct run_request {
 typedef struct run_result {
   mok_verdict verdict;
   int64_t time_us; /* host: fastest launch; GPUs: median, without the first if there are more; -1: launches of several sizes */
-  int64_t laps;    /* of a ring in one launch, most */
+  int64_t laps;    /* of a ring in one launch, most; -1: of a package, which does not say */
 } run_result;
 
 /* --tokens; without it the capacity, at most `most`. */
@@ -160,7 +160,8 @@ static void result_json(const mok_work *work, const run_request *request, const 
   mok_json_key(&json, "launches");
   mok_json_int(&json, request->seeds * request->iters);
   mok_json_key(&json, "laps");
-  mok_json_int(&json, result->laps);
+  if (result->laps >= 0) mok_json_int(&json, result->laps);
+  else mok_json_null(&json);
   mok_json_key(&json, "rel_l2");
   mok_json_fixed(&json, verdict->rel_l2, 9);
   mok_json_key(&json, "limit");
@@ -260,32 +261,6 @@ static mok_status run_on_host(mok_session *session, mok_work *work, run_request 
   return status;
 }
 
-/* The output at hand against the naive kernels, all of it, and against the reference in double, the chosen tokens. */
-static mok_status judge_on_gpu(mok_session *session, const run_request *request, mok_gpu_run *gpu, mok_problem *problem,
-                               mok_expected *expected, mok_verdict *out) {
-  mok_expected naive;
-  mok_verdict whole;
-  mok_session_progress(session, "checking against the naive kernels");
-  MOK_TRY(mok_gpu_run_naive(gpu, &naive));
-  mok_verdict_make(session->arena, problem, &naive, &whole);
-  mok_session_progress(session, "checking against the reference");
-  mok_expected_choose(session->arena, problem, request->sample, expected);
-  int64_t *used = session->options.dump.given ? problem->expert_rows : mok_expected_experts(session->arena, problem, expected);
-  MOK_TRY(mok_problem_make_weights(problem, used));
-  MOK_TRY(mok_expected_compute(session->arena, problem, expected));
-  mok_verdict_make(session->arena, problem, expected, out);
-  mok_session_remark(session, "against the naive kernels: rel_l2 %.3e, max_abs %.3e, %" PRId64 " values", whole.rel_l2,
-                     whole.max_abs, whole.checked);
-  mok_session_remark(session, "against the reference: rel_l2 %.3e, max_abs %.3e, %" PRId64 " values", out->rel_l2, out->max_abs,
-                     out->checked);
-  if (out->pass && !whole.pass) out->failure = mok_arena_printf(session->arena, "against the naive kernels: %s", whole.failure);
-  out->pass = out->pass && whole.pass;
-  out->checked = whole.checked;
-  if (whole.rel_l2 > out->rel_l2) out->rel_l2 = whole.rel_l2;
-  if (whole.max_abs > out->max_abs) out->max_abs = whole.max_abs;
-  return MOK_OK;
-}
-
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -294,7 +269,7 @@ static int by_value(const void *a, const void *b) {
 static mok_status launch_on_gpu(mok_session *session, const mok_work *work, const run_request *request, mok_gpu_run *gpu,
                                 mok_problem *problem, mok_expected *expected, run_result *result) {
   double *times = MOK_NEW_ARRAY(session->arena, (size_t)request->iters, double);
-  result->laps = mok_launch_laps(session->arena, work->plan, problem);
+  result->laps = work->plan ? mok_launch_laps(session->arena, work->plan, problem) : -1;
   for (int64_t i = 0; i < request->iters; ++i) {
     int64_t differences = 0;
     mok_session_progress(session, "running");
@@ -302,7 +277,7 @@ static mok_status launch_on_gpu(mok_session *session, const mok_work *work, cons
     MOK_TRY(mok_gpu_run_differences(gpu, &differences));
     MOK_TRY(mok_interrupt_check());
     if (i == 0 || differences) MOK_TRY(mok_gpu_run_fetch(gpu));
-    if (i == 0) MOK_TRY(judge_on_gpu(session, request, gpu, problem, expected, &result->verdict));
+    if (i == 0) MOK_TRY(mok_gpu_run_judge(gpu, request->sample, session->options.dump.given, expected, &result->verdict));
     if (differences) {
       result->verdict.pass = false;
       result->verdict.failure = mok_arena_printf(
@@ -318,9 +293,9 @@ static mok_status launch_on_gpu(mok_session *session, const mok_work *work, cons
 
 static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_request *request, mok_problem *problem,
                               mok_expected *expected, run_result *result) {
-  mok_blob package;
+  mok_load_args package;
   mok_gpu_run gpu = {0};
-  MOK_TRY(mok_package_pack(session->arena, work->plan, work->target, &work->sources, &work->image, &package));
+  MOK_TRY(mok_work_package(session->arena, work, &package));
   mok_session_progress(session, "making inputs");
   MOK_TRY(mok_problem_make_tokens(session->arena, work->model, request->launches.most, &request->routing, request->seed,
                                   rows_bytes(work->model, request->launches.most, 2 * sizeof(float)), problem));
@@ -336,13 +311,13 @@ static mok_status run(mok_session *session, mok_work *work, mok_problem *problem
   run_request request = {.place = MOK_RUN_HOST};
   run_result result;
   mok_expected expected;
-  if (mok_file_exists(mok_path_join(session->arena, work->path, MOK_MANIFEST_NAME)))
-    return MOK_ERROR(MOK_ERR_NO_PLAN, "not in this version: running a package (%s); run its description", work->path);
+  MOK_TRY(mok_package_take(session, work));
   /* A wrong flag should not wait for a compiler: plan first, then the request, then the rest. */
-  MOK_TRY(mok_stages_run(session, work, MOK_STAGE_PLAN));
-  MOK_TRY(mok_run_target(session, work, &request.place));
+  if (!work->package) MOK_TRY(mok_stages_run(session, work, MOK_STAGE_PLAN));
+  if (work->package) MOK_TRY(mok_run_on_gpus(session, work, &request.place));
+  else MOK_TRY(mok_run_target(session, work, &request.place));
   MOK_TRY(parse_request(session, work->model, &request));
-  MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
+  if (!work->package) MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
   if (request.place == MOK_RUN_HOST) MOK_TRY(run_on_host(session, work, &request, problem, &expected, &result));
   else MOK_TRY(run_on_gpus(session, work, &request, problem, &expected, &result));
   mok_session_progress(session, NULL);

@@ -7,6 +7,7 @@
 MOK_MUST_USE mok_status mok_cmd_build(mok_session *session);
 MOK_MUST_USE mok_status mok_cmd_explain(mok_session *session);
 MOK_MUST_USE mok_status mok_cmd_run(mok_session *session);
+MOK_MUST_USE mok_status mok_cmd_bench(mok_session *session);
 MOK_MUST_USE mok_status mok_cmd_check(mok_session *session);
 MOK_MUST_USE mok_status mok_cmd_cache(mok_session *session);
 MOK_MUST_USE mok_status mok_cmd_targets(mok_session *session);

@@ -53,13 +53,12 @@ mok_status mok_gpu_fill(const mok_gpu_run *run, int device, mok_cu_pointer to, u
 
 static void log_line(void *user, const char *text) { mok_session_remark(user, "%s", text); }
 
-static mok_status open_device(mok_gpu_run *run, int d, const mok_blob *package, const mok_image *naive) {
-  const mok_load_args args = {.struct_size = sizeof args,
-                              .memory = package->data,
-                              .memory_size = package->size,
-                              .device = d,
-                              .log = log_line,
-                              .log_user = run->session};
+static mok_status open_device(mok_gpu_run *run, int d, const mok_load_args *package, const mok_image *naive) {
+  mok_load_args args = *package;
+  args.struct_size = sizeof args;
+  args.device = d;
+  args.log = log_line;
+  args.log_user = run->session;
   MOK_TRY(mok_kernel_load(&args, &run->kernels[d]));
   const mok_kernel *kernel = run->kernels[d];
   const mok_cuda *cuda = &kernel->cuda;
@@ -161,7 +160,7 @@ static mok_status make_ranks(mok_gpu_run *run) {
   return MOK_OK;
 }
 
-mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_blob *package, const mok_target *target,
+mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_load_args *package, const mok_target *target,
                             bool colocate, mok_problem *problem, mok_gpu_run *out) {
   mok_image naive;
   const size_t devices = colocate ? 1 : (size_t)model->gpus;

@@ -38,8 +38,9 @@ typedef struct mok_gpu_run {
   mok_cu_module *modules; /* [devices], owned */
 } mok_gpu_run;
 
-/* Loads the package (in memory) on the first devices, all ranks on one if colocate; makes and fills the memory of every rank. */
-MOK_MUST_USE mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_blob *package,
+/* Loads the package (its path or memory; the rest is filled in) on the first devices, all ranks on one if colocate; makes and fills
+ * the memory of every rank. */
+MOK_MUST_USE mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_load_args *package,
                                          const mok_target *target, bool colocate, mok_problem *problem, mok_gpu_run *out);
 void mok_gpu_run_close(mok_gpu_run *run); /* accepts one whose opening failed, and a zeroed one */
 
@@ -55,6 +56,11 @@ MOK_MUST_USE mok_status mok_gpu_run_differences(mok_gpu_run *run, int64_t *out);
 
 /* The whole layer by the naive kernels on the first device, every token of every rank; weights are made anew. */
 MOK_MUST_USE mok_status mok_gpu_run_naive(mok_gpu_run *run, mok_expected *out);
+
+/* The fetched output against the naive kernels, all of it, and against the reference in double, `sample` tokens of each rank (0:
+ * all). Makes the weights of the experts that these visit, or of all with routes; *expected is the reference's. */
+MOK_MUST_USE mok_status mok_gpu_run_judge(mok_gpu_run *run, int64_t sample, bool all_weights, mok_expected *expected,
+                                          mok_verdict *out);
 
 /* For gpu_naive.c. Memory on the rank's device, which must be current. */
 MOK_MUST_USE mok_status mok_gpu_alloc(mok_session *session, const mok_kernel *kernel, mok_gpu_block **blocks, size_t bytes,

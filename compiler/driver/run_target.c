@@ -18,7 +18,8 @@ static mok_status find_gpus(mok_session *session, const mok_work *work, const ch
   if (number != device.capability)
     return MOK_ERROR(MOK_ERR_GPU, "the code is for %s, compute capability %d.%d, but %s has %d.%d", target, number / 10,
                      number % 10, device.name, device.capability / 10, device.capability % 10);
-  if (work->plan->grid > device.sms)
+  /* A package's own numbers are compared with the device when it is loaded. */
+  if (work->plan && work->plan->grid > device.sms)
     return MOK_ERROR(MOK_ERR_GPU,
                      "the plan has %" PRId64 " CTAs, one for each SM, but %s has %" PRId64
                      " SMs; plan for it with "
@@ -48,4 +49,18 @@ mok_status mok_run_target(mok_session *session, mok_work *work, mok_run_place *o
   if (*out == MOK_RUN_HOST) work->target_name = "host";
   else work->target_name = target;
   return MOK_OK;
+}
+
+mok_status mok_run_on_gpus(mok_session *session, mok_work *work, mok_run_place *out) {
+  const bool colocate = session->options.colocate.given;
+  if (!work->package) {
+    const char *target = work->target_name ? work->target_name : work->plan->gpu.arch;
+    if (!mok_target_find(target) || mok_target_find(target)->native)
+      return MOK_ERROR(MOK_ERR_USAGE,
+                       "%s is for GPUs, but the code target is %s; name a GPU row in topology.gpu (mokgen targets)",
+                       mok_commands[session->options.command].name, target);
+    work->target_name = target;
+  }
+  *out = colocate ? MOK_RUN_COLOCATED : MOK_RUN_GPUS;
+  return find_gpus(session, work, work->target_name, colocate);
 }

@@ -11,4 +11,7 @@ typedef enum mok_run_place { MOK_RUN_HOST, MOK_RUN_GPUS, MOK_RUN_COLOCATED } mok
  * the plan's kind, and the CPU with a note if not. */
 MOK_MUST_USE mok_status mok_run_target(mok_session *session, mok_work *work, mok_run_place *out);
 
+/* The same for a command that runs on GPUs and nowhere else, or for a package. */
+MOK_MUST_USE mok_status mok_run_on_gpus(mok_session *session, mok_work *work, mok_run_place *out);
+
 #endif

@@ -21,6 +21,7 @@ typedef enum mok_stage_id {
 typedef struct mok_work {
   const char *path; /* operand: a description, or a module with --from=mok; "-": stdin */
   bool from_module;
+  const char *package;    /* folder of a package to run as it is (package_model.h), else NULL: no stage runs, there is no plan */
   const char *stop_after; /* pass to stop after, NULL for all */
   bool want_ptx;
   const char *target_name; /* NULL: the GPU row's own */

@@ -1,5 +1,7 @@
 #include "package.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../runtime/base/file.h"
@@ -7,6 +9,20 @@
 #include "../../templates/mok_args.h"
 
 static void put_count(mok_buf *out, const char *key, int64_t value) { mok_buf_printf(out, "%s %lld\n", key, (long long)value); }
+
+/* As few digits as read back as the same number. The tool never calls setlocale. */
+static void put_number(mok_buf *out, const char *key, double value) {
+  char text[32];
+  for (int digits = 1; digits <= 17; ++digits) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  mok_buf_printf(out, "%s %s\n", key, text);
+}
+
+static void put_word(mok_buf *out, mok_field_id field, int64_t value) {
+  mok_buf_printf(out, "%s %s\n", mok_fields[field].name, mok_field_word(out->arena, &mok_fields[field], value));
+}
 
 static void put_plan(mok_buf *out, const mok_plan *plan) {
   const mok_model *m = plan->model;
@@ -18,6 +34,9 @@ static void put_plan(mok_buf *out, const mok_plan *plan) {
   put_count(out, "top_k", m->top_k);
   put_count(out, "shared_intermediate", m->shared_intermediate);
   put_count(out, "gated", mok_is_gated(m));
+  put_word(out, MOK_FIELD_activation, m->activation);
+  put_word(out, MOK_FIELD_dtype, m->dtype);
+  if (m->clamp.present) put_number(out, "clamp", m->clamp.value);
   put_count(out, "grid", plan->grid);
   put_count(out, "threads", plan->threads);
   put_count(out, "cluster", plan->cluster);

@@ -381,6 +381,27 @@ MOK_EXPORT int cuMemSetAccess(mok_cu_pointer, size_t, const mok_cu_access *, siz
   return MOK_CU_SUCCESS;
 }
 
+/* ------------------------------------------------------------------------------------------------ cuBLAS, as far as bench asks */
+
+MOK_EXPORT int emulated_products;
+int emulated_products = 0;
+MOK_EXPORT int cublasCreate_v2(void **handle) {
+  MAY_FAIL();
+  return make(handle);
+}
+MOK_EXPORT int cublasDestroy_v2(void *handle) { return drop(handle); }
+MOK_EXPORT int cublasSetStream_v2(void *, mok_cu_stream) {
+  MAY_FAIL();
+  return 0;
+}
+/* The sums are nobody's business here. */
+MOK_EXPORT int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *,
+                            void *, int, int, int, int) {
+  MAY_FAIL();
+  emulated_products += 1;
+  return 0;
+}
+
 MOK_EXPORT int cuGetProcAddress_v2(const char *symbol, void **address, int, uint64_t, int *found) {
   static const struct {
     const char *name;
