@@ -26,6 +26,16 @@ MOK_FN void mok_record_bad_ids(const mok_cta *c, unsigned count, unsigned route)
   record[MOK_INPUT_BAD_IDS] += count;
 }
 
+/* Ids of routes first + 32 * u + lane before `last`, -1 beyond: as many loads under way at once. */
+enum { MOK_SORT_BATCH = 8 };
+MOK_FN void mok_read_ids(int (&id)[MOK_SORT_BATCH], const int *ids, int first, int last) {
+#pragma unroll
+  for (int u = 0; u < MOK_SORT_BATCH; ++u) {
+    const int i = first + u * 32 + mok_lane();
+    id[u] = i < last ? ids[i] : -1;
+  }
+}
+
 MOK_FN void mok_sort_routes(mok_cta *c) {
   if (c->role_cta != 0) return;
   /* Counts of (warp, expert), and one more row for sums over warps. Experts that do not fit are sorted in later rounds. */
@@ -49,12 +59,6 @@ MOK_FN void mok_sort_routes(mok_cta *c) {
     *mok_cta_word(MOK_CTA_BAD_IDS) = 0;
     *mok_cta_word(MOK_CTA_BAD_ROUTE) = 0x7fffffffu;
   }
-  __syncthreads();
-  for (int i = first + lane; i < last; i += 32) {
-    if (ids[i] >= -1 && ids[i] < PLAN_EXPERTS) continue;
-    atomicAdd(mok_cta_word(MOK_CTA_BAD_IDS), 1u);
-    atomicMin(mok_cta_word(MOK_CTA_BAD_ROUTE), (unsigned)i);
-  }
 
   int placed = 0; /* routes of the experts of earlier rounds */
   for (int base = 0; base < PLAN_EXPERTS; base += window) {
@@ -62,9 +66,18 @@ MOK_FN void mok_sort_routes(mok_cta *c) {
     __syncthreads(); /* the last round has read its counts */
     for (int e = lane; e < experts; e += 32) counts[e] = 0;
     __syncwarp();
-    for (int i = first + lane; i < last; i += 32) {
-      const int e = ids[i] - base;
-      if (ids[i] >= 0 && e >= 0 && e < experts) atomicAdd(&counts[e], 1);
+    for (int i0 = first; i0 < last; i0 += MOK_SORT_BATCH * 32) {
+      int id[MOK_SORT_BATCH];
+      mok_read_ids(id, ids, i0, last);
+#pragma unroll
+      for (int u = 0; u < MOK_SORT_BATCH; ++u) {
+        if (id[u] >= base && id[u] < base + experts) {
+          atomicAdd(&counts[id[u] - base], 1);
+        } else if (base == 0 && (id[u] < -1 || id[u] >= PLAN_EXPERTS)) {
+          atomicAdd(mok_cta_word(MOK_CTA_BAD_IDS), 1u);
+          atomicMin(mok_cta_word(MOK_CTA_BAD_ROUTE), (unsigned)(i0 + u * 32 + lane));
+        }
+      }
     }
     __syncthreads();
     for (int e = mok_thread(); e < experts; e += PLAN_THREADS) {
@@ -89,16 +102,19 @@ MOK_FN void mok_sort_routes(mok_cta *c) {
       }
     }
     __syncthreads();
-    for (int i0 = first; i0 < last; i0 += 32) {
-      const int i = i0 + lane;
-      const int id = i < last ? ids[i] : -1;
-      const int e = id >= base && id < base + experts ? id - base : -1;
-      const unsigned same = __match_any_sync(0xffffffffu, e);
-      const int before = __popc(same & ((1u << lane) - 1));
-      if (e >= 0) list[starts[e] + counts[e] + before] = i;
-      __syncwarp();
-      if (e >= 0 && before == 0) counts[e] += __popc(same);
-      __syncwarp();
+    for (int i0 = first; i0 < last; i0 += MOK_SORT_BATCH * 32) {
+      int id[MOK_SORT_BATCH];
+      mok_read_ids(id, ids, i0, last);
+#pragma unroll
+      for (int u = 0; u < MOK_SORT_BATCH; ++u) {
+        const int e = id[u] >= base && id[u] < base + experts ? id[u] - base : -1;
+        const unsigned same = __match_any_sync(0xffffffffu, e);
+        const int before = __popc(same & ((1u << lane) - 1));
+        if (e >= 0) list[starts[e] + counts[e] + before] = i0 + u * 32 + lane;
+        __syncwarp();
+        if (e >= 0 && before == 0) counts[e] += __popc(same);
+        __syncwarp();
+      }
     }
     placed = offsets[base + experts];
   }
