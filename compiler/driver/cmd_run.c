@@ -236,18 +236,10 @@ static mok_status report(mok_session *session, const mok_work *work, const run_r
   return MOK_ERROR(MOK_ERR_MISMATCH, "the result is wrong: %s", result->verdict.failure);
 }
 
-/* Bytes of arrays [tokens, hidden] of every rank, `size` bytes a value: references and outputs that are kept. */
-static size_t rows_bytes(const mok_model *model, const int64_t *tokens, size_t size) {
-  size_t count = 0;
-  for (int64_t r = 0; r < model->gpus; ++r) count += (size_t)tokens[r];
-  return count * (size_t)model->hidden * size;
-}
-
 static mok_status run_on_host(mok_session *session, mok_work *work, run_request *request, mok_problem *problem,
                               mok_expected *expected, run_result *result) {
   const int64_t *space = work->plan->layout.bytes;
-  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL])) +
-                        rows_bytes(work->model, request->launches.most, sizeof(float) + sizeof(uint16_t));
+  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
   mok_session_progress(session, "making weights and inputs");
   MOK_TRY(
       mok_problem_make(session->arena, work->model, request->launches.most, &request->routing, request->seed, beside, problem));
@@ -297,8 +289,8 @@ static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_re
   mok_gpu_run gpu = {0};
   MOK_TRY(mok_work_package(session->arena, work, &package));
   mok_session_progress(session, "making inputs");
-  MOK_TRY(mok_problem_make_tokens(session->arena, work->model, request->launches.most, &request->routing, request->seed,
-                                  rows_bytes(work->model, request->launches.most, 2 * sizeof(float)), problem));
+  MOK_TRY(
+      mok_problem_make_tokens(session->arena, work->model, request->launches.most, &request->routing, request->seed, problem));
   mok_session_progress(session, "making weights");
   mok_status status =
       mok_gpu_run_open(session, work->model, &package, work->target, request->place == MOK_RUN_COLOCATED, problem, &gpu);

@@ -51,15 +51,14 @@ typedef struct mok_problem {
   mok_matrix rows;                                                /* x, ids, weights and out of every rank */
 } mok_problem;
 
-/* Makes the instance: tokens[gpus] tokens of each rank. `beside` bytes are what the run will need beside it. Weights of experts
- * without a route are never made. Polls for interruption. A file of routes that does not fit is MOK_ERR_IO; so is an instance
- * larger than this machine's memory, before any of it is filled. */
+/* Makes the instance: tokens[gpus] tokens of each rank. `beside` bytes are what the run will need beside it and its expected
+ * output. Weights of experts without a route are never made. Polls for interruption. A file of routes that does not fit is
+ * MOK_ERR_IO; so is an instance larger than this machine's memory, before any of it is filled. */
 MOK_MUST_USE mok_status mok_problem_make(mok_arena *arena, const mok_model *model, const int64_t *tokens,
                                          const mok_routing *routing, uint64_t seed, size_t beside, mok_problem *out);
 /* The same in two steps: everything but the weights, then those of the experts with used[expert] != 0 and of the shared one. */
 MOK_MUST_USE mok_status mok_problem_make_tokens(mok_arena *arena, const mok_model *model, const int64_t *tokens,
-                                                const mok_routing *routing, uint64_t seed, size_t beside,
-                                                mok_problem *out);
+                                                const mok_routing *routing, uint64_t seed, mok_problem *out);
 MOK_MUST_USE mok_status mok_problem_make_weights(mok_problem *problem, const int64_t *used);
 /* What mok_random_normal takes for a weight matrix with so many columns. */
 float mok_weight_scale(int64_t fan_in);
