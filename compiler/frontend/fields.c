@@ -157,7 +157,6 @@ static bool read_words(const field_reader *f, const mok_raw *raw, int64_t *bits)
   return ok;
 }
 
-enum { MIN_GPU_SMS = 2, MAX_GPU_SMS = 1024 }; /* one SM moves rows while another computes */
 
 static bool read_row(const field_reader *f, const mok_raw *raw, const char **row) {
   const char *rows[64];
@@ -189,7 +188,7 @@ static bool read_gpu(const field_reader *f, const mok_raw *raw, mok_gpu_choice *
       based = true;
       ok = read_row(&part, item->value, &gpu->row) && ok;
     } else if (strcmp(key, "sms") == 0) {
-      ok = read_integer(&part, item->value, MIN_GPU_SMS, MAX_GPU_SMS, "an integer", &gpu->sms) && ok;
+      ok = read_integer(&part, item->value, MOK_MIN_GPU_SMS, MOK_MAX_GPU_SMS, "an integer", &gpu->sms) && ok;
     } else {
       const char *near = mok_reader_nearest(key, keys, 2);
       based = based || (near == keys[0]);

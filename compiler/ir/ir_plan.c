@@ -1,4 +1,5 @@
 /* mok.plan: model and plan as an attribute of the module, and back. Both directions loop over the field lists. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +107,12 @@ static void complain(decoder *d, const char *table, const char *key, const char 
   mok_diag_report(d->diag, MOK_SEVERITY_ERROR, d->loc, hint, "mok.plan: %s%s%s %s", table, *key ? "." : "", key, what);
 }
 
-static bool is_int(MlirAttribute a) { return mlirAttributeIsAInteger(a); }
+/* Whether it is a number of type i64, the only integer that the printer writes; others may not even fit one. */
+static bool is_int(MlirAttribute a) {
+  if (!mlirAttributeIsAInteger(a)) return false;
+  MlirType type = mlirAttributeGetType(a);
+  return mlirTypeIsAInteger(type) && mlirIntegerTypeIsSignless(type) && mlirIntegerTypeGetWidth(type) == 64;
+}
 
 static bool read_auto_int(decoder *d, MlirAttribute a, int64_t *value) {
   if (is_int(a)) {
@@ -117,6 +123,9 @@ static bool read_auto_int(decoder *d, MlirAttribute a, int64_t *value) {
   *value = MOK_AUTO;
   return word && strcmp(word, "auto") == 0;
 }
+
+/* No plan comes near these; below them, sums and products of the checks that follow do not overflow. */
+static int64_t largest_of(const mok_plan_info *field) { return strcmp(field->unit, "bytes") == 0 ? INT64_C(1) << 46 : INT32_MAX; }
 
 static bool in_range(const mok_field_info *field, double value) { return value >= field->min && value <= field->max; }
 
@@ -132,7 +141,7 @@ static void decode_field(decoder *d, const mok_field_info *field, MlirAttribute 
       return;
     case MOK_K_INT:
       if (!is_int(a)) {
-        complain(d, field->table, field->name, "must be an integer", NULL);
+        complain(d, field->table, field->name, "must be an integer of type i64", NULL);
         return;
       }
       number = mlirIntegerAttrGetValueInt(a);
@@ -140,7 +149,8 @@ static void decode_field(decoder *d, const mok_field_info *field, MlirAttribute 
       if (!in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
       return;
     case MOK_K_AUTO_INT:
-      if (!read_auto_int(d, a, &number)) complain(d, field->table, field->name, "must be an integer or \"auto\"", NULL);
+      if (!read_auto_int(d, a, &number))
+        complain(d, field->table, field->name, "must be an integer of type i64 or \"auto\"", NULL);
       *(int64_t *)value = number;
       if (number != MOK_AUTO && !in_range(field, (double)number)) complain(d, field->table, field->name, range, NULL);
       return;
@@ -187,6 +197,10 @@ static void decode_field(decoder *d, const mok_field_info *field, MlirAttribute 
       gpu->row = mok_attr_string(d->arena, row);
       if (!gpu->row || mlirAttributeIsNull(sms) || !read_auto_int(d, sms, &gpu->sms))
         complain(d, field->table, field->name, "must be {row = NAME, sms = N or \"auto\"}", NULL);
+      else if (gpu->sms != MOK_AUTO && (gpu->sms < MOK_MIN_GPU_SMS || gpu->sms > MOK_MAX_GPU_SMS)) {
+        snprintf(range, sizeof range, "has sms out of range: %d to %d", MOK_MIN_GPU_SMS, MOK_MAX_GPU_SMS);
+        complain(d, field->table, field->name, range, NULL);
+      }
       return;
     }
   }
@@ -272,10 +286,15 @@ static void decode_plan(decoder *d, MlirAttribute top, mok_plan *plan) {
       *(double *)value = number;
     } else {
       if (!is_int(a)) {
-        complain(d, "plan", field->name, "must be an integer", NULL);
+        complain(d, "plan", field->name, "must be an integer of type i64", NULL);
         continue;
       }
       const int64_t number = mlirIntegerAttrGetValueInt(a);
+      if (number < 0 || number > largest_of(field)) {
+        complain(d, "plan", field->name,
+                 mok_arena_printf(d->arena, "is out of range: 0 to %" PRId64, largest_of(field)), NULL);
+        continue;
+      }
       if (number != *(int64_t *)value) plan->why[i] = "stated by the module";
       *(int64_t *)value = number;
     }

@@ -18,6 +18,8 @@ enum { MOK_SAVE_ALL, MOK_SAVE_INPUT, MOK_SAVE_NONE };
 enum { MOK_COMM_SMS, MOK_COMM_WARPS, MOK_COMM_EPILOGUE };
 enum { MOK_READY_TILE, MOK_READY_MINIBATCH };
 
+enum { MOK_MIN_GPU_SMS = 2, MOK_MAX_GPU_SMS = 1024 }; /* of `sms`: one SM moves rows while another computes */
+
 typedef struct mok_gpu_choice {
   const char *row; /* name of a GPU row, or "auto" */
   int64_t sms;     /* override of the row's SM count; MOK_AUTO: none */

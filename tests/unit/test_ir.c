@@ -1,5 +1,6 @@
 /* The module: build, print, parse, plan, view; and that no wait of the finished module can be lost unseen. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,18 @@ static void plan_must_fail(const char *text) {
   ck_assert_ptr_null(plan);
 }
 
+/* Prints what was reported; it must hold `part`. */
+static void expect_message(const char *part) {
+  char *shown = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&shown, &size);
+  ck_assert_ptr_nonnull(out);
+  mok_diag_print(diag, out, false);
+  fclose(out);
+  ck_assert_msg(strstr(shown, part) != NULL, "'%s' is not in: %s", part, shown);
+  free(shown);
+}
+
 START_TEST(wrong_plans_are_the_users_error) {
   const mok_plan *plan = PLAN(NULL);
   const char *text = print(lower(plan, "build"));
@@ -187,8 +200,39 @@ START_TEST(wrong_plans_are_the_users_error) {
   plan_must_fail(replace(text, "threads = ", "thread = "));
   plan_must_fail(replace(text, "symmetric_bytes = ", "symmetric_bytes = 1"));
   plan_must_fail(replace(text, "clamp = \"nil\"", "clamp = 7 : i64"));
+  plan_must_fail(replace(text, "hidden = 128 : i64", "hidden = 128 : i32"));
+  plan_must_fail(replace(text, "hidden = 128 : i64", "hidden = 128 : ui64"));
+  plan_must_fail(replace(text, "hidden = 128 : i64", "hidden = 128 : index"));
   plan_must_fail(replace(text, "passes = [\"forward\"]", "passes = [\"sideways\"]"));
   plan_must_fail("module attributes {mok.after = \"build\"} {}");
+}
+END_TEST
+
+/* The text with another number for one field of the table `plan`. */
+static const char *edit_plan(const char *text, const char *field, const char *number) {
+  const char *table = strstr(text, ", plan = {");
+  ck_assert_ptr_nonnull(table);
+  const char *at = strstr(table, mok_arena_printf(arena, " %s = ", field));
+  if (!at) at = strstr(table, mok_arena_printf(arena, "{%s = ", field));
+  ck_assert_msg(at != NULL, "%s", field);
+  at += strlen(field) + 4;
+  return mok_arena_printf(arena, "%.*s%s%s", (int)(at - text), text, number, strstr(at, " : "));
+}
+
+/* What no plan can hold is refused where it is read: no check of the plan has to calculate with it. */
+START_TEST(edited_plan_numbers_are_bounded) {
+  const char *text = print(lower(PLAN(NULL), "build"));
+  static const char *const numbers[] = {"-9223372036854775808", "9223372036854775807", "-1", "4611686018427387904"};
+  for (size_t i = 0; i < MOK_NUM_PLAN; ++i) {
+    const mok_plan_info *field = &mok_plan_fields[i];
+    if (field->kind == MOK_PK_US) continue;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n) {
+      plan_must_fail(edit_plan(text, field->name, numbers[n]));
+      expect_message(mok_arena_printf(arena, "plan.%s is out of range: 0 to ", field->name));
+    }
+  }
+  plan_must_fail(replace(text, "\"H200\", sms = \"auto\"", "\"H200\", sms = -9223372036854775808 : i64"));
+  expect_message("topology.gpu has sms out of range: 2 to 1024");
 }
 END_TEST
 
@@ -262,7 +306,7 @@ START_TEST(view_says_what_the_kernel_does) {
   ck_assert_str_eq(up->name, "up");
   ck_assert_uint_eq(up->b_count, 2);
   ck_assert_str_eq(up->b[0]->name, "gate");
-  ck_assert_int_eq(up->activation, MOK_IR_SWIGLU);
+  ck_assert_str_eq(up->activation->name, "swiglu");
   ck_assert(up->has_clamp && up->clamp >= 7 && up->clamp <= 7);
   ck_assert_int_eq(up->n, plan->gate_up_n);
   const mok_ir_product *shared_up = mma->tasks[0].ops[0].product;
@@ -385,6 +429,7 @@ int main(void) {
   tcase_add_test(cases, size_depends_on_no_count);
   tcase_add_test(cases, plan_comes_back);
   tcase_add_test(cases, wrong_plans_are_the_users_error);
+  tcase_add_test(cases, edited_plan_numbers_are_bounded);
   tcase_add_test(cases, other_passes_and_types_are_not_in_this_version);
   tcase_add_test(cases, view_says_what_the_kernel_does);
   tcase_add_test(cases, layer_altitude_has_no_view);
