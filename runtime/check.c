@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../templates/mok_fault.h"
 #include "runtime.h"
 
 enum { CONTROL_WORDS = MOK_CONTROL_LINES * MOK_LINE_WORDS };
@@ -12,30 +13,10 @@ typedef struct control {
 
 static uint32_t word(const control *c, int line, int index) { return c->words[line * MOK_LINE_WORDS + index]; }
 
-static mok_status aborted(const control *c, int rank) {
-  const uint32_t kind = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_KIND);
-  const unsigned number = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_COUNTER), index = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_INDEX);
-  const unsigned expected = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_EXPECTED), seen = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_SEEN);
-  const unsigned role = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_ROLE), instance = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_INSTANCE);
-  const unsigned cta = word(c, MOK_LINE_WAIT_ERROR, MOK_WAIT_CTA), epoch = word(c, MOK_LINE_EPOCH, 0);
-  switch (kind) {
-    case 1:
-      return MOK_ERROR(MOK_ERR_PROTOCOL,
-                       "rank %d gave up in launch %u: CTA %u, role %u, worker %u waited for word %u + %u of the "
-                       "counters: expected %u, seen %u",
-                       rank, epoch, cta, role, instance, number, index, expected, seen);
-    case 2:
-      return MOK_ERROR(MOK_ERR_PROTOCOL,
-                       "rank %d gave up in launch %u: CTA %u waited at grid barrier %u: expected %u arrivals, seen %u", rank,
-                       epoch, cta, number, expected, seen);
-    case 3:
-      return MOK_ERROR(MOK_ERR_PROTOCOL,
-                       "rank %d gave up in launch %u: CTA %u waited at rank barrier %u for rank %u: expected launch "
-                       "number %u, seen %u",
-                       rank, epoch, cta, number, index, expected, seen);
-    default:
-      return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u, without a record of the wait", rank, epoch);
-  }
+static mok_status aborted(const mok_workspace *ws, const control *c, int rank) {
+  char text[400];
+  mok_fault_text(text, sizeof text, c->words + MOK_LINE_WAIT_ERROR * MOK_LINE_WORDS, NULL, ws->local_limit_ms, ws->peer_limit_ms);
+  return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u: %s", rank, word(c, MOK_LINE_EPOCH, 0), text);
 }
 
 static void add_input_errors(const mok_kernel_info *info, const control *c, int rank, mok_input_errors *out) {
@@ -81,9 +62,10 @@ static mok_status check_ranks(mok_workspace *ws, mok_input_errors *errors) {
     if (word(&c, MOK_LINE_ABORT, 0) == 0) continue;
     ws->aborted = true;
     /* The rank that reported a wait of its own says more than one that only saw it fail. */
-    if (status && word(&c, MOK_LINE_WAIT_ERROR, MOK_WAIT_KIND) == 3) continue;
+    const uint32_t kind = word(&c, MOK_LINE_WAIT_ERROR, MOK_WAIT_KIND);
+    if (status && (kind == MOK_WAIT_IS_RANK_BARRIER || kind == MOK_WAIT_IS_POISONED)) continue;
     mok_status_free(status);
-    status = aborted(&c, ws->first_rank + r);
+    status = aborted(ws, &c, ws->first_rank + r);
   }
   return status;
 }

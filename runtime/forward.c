@@ -1,5 +1,6 @@
 /* One launch. The kernel reads its ranks' arguments from device memory; they are copied there in stream order before it. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,7 +90,8 @@ static mok_status fill_rank(const mok_workspace *ws, int r, const mok_forward_ar
   return mok_map_recipes_encode(&ws->kernel->cuda, &ws->kernel->maps, to);
 }
 
-static mok_status launch(mok_workspace *ws, const mok_captured *ranks, int comm, int compute, mok_cu_stream stream) {
+static mok_status launch(mok_workspace *ws, const mok_captured *ranks, const mok_launch_options *options, int comm, int compute,
+                         mok_cu_stream stream) {
   const mok_kernel *kernel = ws->kernel;
   const mok_cuda *cuda = &kernel->cuda;
   mok_args args = {
@@ -98,6 +100,8 @@ static mok_status launch(mok_workspace *ws, const mok_captured *ranks, int comm,
       .phases = MOK_PHASE_ALL,
       .comm_ctas = comm,
       .compute_ctas = compute,
+      .local_limit_ms = options->local_timeout_ms,
+      .peer_limit_ms = options->peer_timeout_ms,
   };
   mok_cu_launch_attribute attributes[] = {{.id = MOK_CU_LAUNCH_COOPERATIVE, .value = {.cooperative = 1}},
                                           {.id = MOK_CU_LAUNCH_CLUSTER, .value = {.cluster = {(unsigned)kernel->cluster, 1, 1}}}};
@@ -133,7 +137,7 @@ static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const
   const mok_cuda *cuda = &ws->kernel->cuda;
   MOK_TRY(mok_kernel_enter(ws->kernel));
   mok_status status = mok_cuda_status(cuda, cuda->cuStreamIsCapturing(stream, capturing), "cuStreamIsCapturing");
-  if (!status) status = launch(ws, ranks, comm, compute, stream);
+  if (!status) status = launch(ws, ranks, options, comm, compute, stream);
   mok_kernel_leave(ws->kernel);
   return status;
 }
@@ -145,11 +149,17 @@ mok_status mok_forward(mok_workspace *ws, const mok_forward_args *args, const mo
     return MOK_ERROR(MOK_ERR_PROTOCOL,
                      "an earlier launch of this workspace gave up waiting (mok_check says why): create a new one, on "
                      "all ranks");
-  if (caller_options) MOK_TRY(mok_take_args(&options, sizeof options, sizeof options, caller_options, "mok_launch_options"));
+  if (caller_options)
+    MOK_TRY(mok_take_args(&options, sizeof options, offsetof(mok_launch_options, local_timeout_ms), caller_options,
+                          "mok_launch_options"));
   mok_captured *ranks = malloc(sizeof *ranks + sizeof(mok_rank_args) * (size_t)ws->ranks);
   if (!ranks) return MOK_ERROR(MOK_ERR_IO, "out of memory");
   int capturing = 0;
   mok_status status = forward(ws, args, &options, stream, ranks, &capturing);
+  if (!status) {
+    ws->local_limit_ms = options.local_timeout_ms;
+    ws->peer_limit_ms = options.peer_timeout_ms;
+  }
   if (status || !capturing) {
     free(ranks);
   } else {

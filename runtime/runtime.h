@@ -64,6 +64,7 @@ struct mok_workspace {
   mok_cu_pointer local;     /* ranks * local_size */
   mok_cu_pointer rank_args; /* mok_rank_args[ranks] */
   mok_captured *captured;
+  uint32_t local_limit_ms, peer_limit_ms; /* of the last launch, for its record's text */
   bool aborted;
 };
 

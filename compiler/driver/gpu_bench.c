@@ -133,7 +133,7 @@ static mok_status measure(mok_gpu_run *run, const body *what, const mok_bench_le
 
 static mok_status enqueue_layer(mok_gpu_run *run, void *user) {
   const mok_forward_args *args = user;
-  for (int d = 0; d < run->devices; ++d) MOK_TRY(mok_forward(run->workspaces[d], &args[d], NULL, run->streams[d]));
+  for (int d = 0; d < run->devices; ++d) MOK_TRY(mok_forward(run->workspaces[d], &args[d], &run->launch, run->streams[d]));
   return MOK_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "gpu_run.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../runtime/base/file.h"
@@ -160,6 +161,16 @@ static mok_status make_ranks(mok_gpu_run *run) {
   return MOK_OK;
 }
 
+static mok_status take_timeout(const mok_session *session, mok_launch_options *out) {
+  const mok_option_value *given = &session->options.timeout;
+  const char *text = getenv("MOK_TIMEOUT_MS");
+  int64_t milliseconds = given->given ? given->number : 0;
+  if (!given->given && text && text[0]) MOK_TRY(mok_parse_int(text, 1, INT32_MAX, "MOK_TIMEOUT_MS", &milliseconds));
+  *out = (mok_launch_options){
+      .struct_size = sizeof *out, .local_timeout_ms = (uint32_t)milliseconds, .peer_timeout_ms = (uint32_t)milliseconds};
+  return MOK_OK;
+}
+
 mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_load_args *package, const mok_target *target,
                             bool colocate, mok_problem *problem, mok_gpu_run *out) {
   mok_image naive;
@@ -171,6 +182,7 @@ mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const 
   out->events = mok_arena_array(session->arena, devices, sizeof *out->events);
   out->modules = MOK_NEW_ARRAY(session->arena, devices, mok_cu_module);
   out->ranks = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, mok_gpu_rank);
+  MOK_TRY(take_timeout(session, &out->launch));
   MOK_TRY(compile_naive(session, target, &naive));
   for (size_t d = 0; d < devices; ++d) MOK_TRY(open_device(out, (int)d, package, &naive));
   const mok_group group = {.struct_size = sizeof group, .kernels = out->kernels, .kernel_count = (int)devices};
@@ -216,7 +228,7 @@ static mok_status enqueue(mok_gpu_run *run, int d) {
     MOK_CU_TRY(cuda, cuMemsetD8Async(run->ranks[first + i].out, 0xff, out_bytes(run, first + i), run->streams[d]));
   }
   MOK_CU_TRY(cuda, cuEventRecord(run->events[d][0], run->streams[d]));
-  MOK_TRY(mok_forward(run->workspaces[d], args, NULL, run->streams[d]));
+  MOK_TRY(mok_forward(run->workspaces[d], args, &run->launch, run->streams[d]));
   MOK_CU_TRY(cuda, cuEventRecord(run->events[d][1], run->streams[d]));
   return MOK_OK;
 }

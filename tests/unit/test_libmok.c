@@ -467,7 +467,10 @@ START_TEST(launch_options) {
   mok_workspace *ws = create(kernel);
   mok_forward_args args[RANKS];
   fill_args(args);
-  mok_launch_options options = {.struct_size = 4};
+  /* As it was before it had timeouts. */
+  mok_launch_options options = {.struct_size = offsetof(mok_launch_options, local_timeout_ms)};
+  mok_assert_ok(mok_forward(ws, args, &options, NULL));
+  options.struct_size = 4;
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, "mok_launch_options: struct_size is 4");
   options.struct_size = sizeof options;
   options.compute_ctas = kernel->info.compute_ctas + 1;
@@ -480,10 +483,10 @@ START_TEST(launch_options) {
   /* Together the ranks must be co-resident. */
   options = (mok_launch_options){.struct_size = sizeof options, .compute_ctas = kernel->info.compute_ctas};
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_GPU, "that device 0 runs at once");
-  ck_assert_int_eq(*emulated_launches, 0);
+  ck_assert_int_eq(*emulated_launches, 1);
   options.compute_ctas = 1;
   mok_assert_ok(mok_forward(ws, args, &options, NULL));
-  ck_assert_int_eq(*emulated_launches, 1);
+  ck_assert_int_eq(*emulated_launches, 2);
   mok_workspace_destroy(ws);
   mok_kernel_unload(kernel);
 }
@@ -580,11 +583,12 @@ START_TEST(aborted_workspace) {
   mok_workspace *ws = create(kernel), *other = create(kernel);
   mok_forward_args args[RANKS];
   fill_args(args);
-  static const uint32_t kinds[] = {3, 2, 1}; /* the last is the one to report */
+  static const uint32_t kinds[] = {MOK_WAIT_IS_RANK_BARRIER, MOK_WAIT_IS_GRID_BARRIER, MOK_WAIT_IS_COUNTER};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     uint32_t *record = control_line(ws, 1, MOK_LINE_WAIT_ERROR);
     control_line(ws, 1, MOK_LINE_ABORT)[0] = 1;
     record[MOK_WAIT_KIND] = kinds[i];
+    record[MOK_WAIT_RANK] = 1;
     record[MOK_WAIT_EXPECTED] = 4711;
     record[MOK_WAIT_SEEN] = 4242;
     mok_status status = mok_check(ws, NULL);
@@ -594,6 +598,10 @@ START_TEST(aborted_workspace) {
     ck_assert_ptr_nonnull(strstr(mok_status_text(status), "4242"));
     mok_status_free(status);
   }
+  /* A rank that was told by a peer's flag says less than the one that waited, wherever it stands. */
+  control_line(ws, 0, MOK_LINE_ABORT)[0] = MOK_WAIT_IS_POISONED;
+  control_line(ws, 0, MOK_LINE_WAIT_ERROR)[MOK_WAIT_KIND] = MOK_WAIT_IS_POISONED;
+  mok_assert_error(mok_check(ws, NULL), MOK_ERR_PROTOCOL, "4711");
   mok_assert_error(mok_forward(ws, args, NULL, NULL), MOK_ERR_PROTOCOL, "create a new one");
   ck_assert_int_eq(*emulated_launches, 0);
   mok_assert_ok(mok_forward(other, args, NULL, NULL)); /* only that workspace is lost */

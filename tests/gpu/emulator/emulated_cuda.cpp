@@ -3,7 +3,9 @@
  * the kernels of tests/gpu/naive.cu are compiled into this file.
  *
  * What the environment says: EMULATED_COUNT, _SMS, _SHARED, _CAPABILITY, _COOPERATIVE, _PEERS, _OCCUPANCY: what the device
- * claims; EMULATED_FAIL=NAME:N: the N-th call of a function fails for want of memory; EMULATED_CAPTURING=1: streams capture.
+ * claims; EMULATED_FAIL=NAME:N: the N-th call of a function fails for want of memory; EMULATED_CAPTURING=1: streams say that they
+ * capture; EMULATED_INJECT=WHAT:RANK:NUMBER: what goes wrong in the next launches (mok_host_injection). A graph does
+ * again what its stream was given between cuStreamBeginCapture and -EndCapture.
  * emulated_live() counts what was not given back.
  */
 #include <dlfcn.h>
@@ -13,7 +15,9 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "../../../templates/host/mok_host.h"
 
@@ -207,6 +211,46 @@ MOK_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, mok_cu_f
   return MOK_CU_SUCCESS;
 }
 
+/* ------------------------------------------------------------------------------------------------ graphs */
+
+typedef std::vector<std::function<int()>> emulated_graph;
+static emulated_graph *captured; /* of the stream that captures; there is one at a time */
+
+/* True if the work was taken into a graph instead of done. */
+static bool capture(std::function<int()> work) {
+  if (captured) captured->push_back(work);
+  return captured != nullptr;
+}
+MOK_EXPORT int cuStreamBeginCapture_v2(mok_cu_stream, int) {
+  captured = new emulated_graph;
+  live += 1;
+  return MOK_CU_SUCCESS;
+}
+MOK_EXPORT int cuStreamEndCapture(mok_cu_stream, emulated_graph **graph) {
+  *graph = captured;
+  captured = nullptr;
+  return *graph ? MOK_CU_SUCCESS : 1;
+}
+MOK_EXPORT int cuGraphInstantiateWithFlags(emulated_graph **out, emulated_graph *graph, unsigned long long) {
+  *out = new emulated_graph(*graph);
+  live += 1;
+  return MOK_CU_SUCCESS;
+}
+MOK_EXPORT int cuGraphLaunch(emulated_graph *graph, mok_cu_stream) {
+  for (const auto &work : *graph)
+    if (const int result = work()) return result;
+  return MOK_CU_SUCCESS;
+}
+static int destroy(emulated_graph *graph) {
+  delete graph;
+  live -= 1;
+  return MOK_CU_SUCCESS;
+}
+MOK_EXPORT int cuGraphDestroy(emulated_graph *graph) { return destroy(graph); }
+MOK_EXPORT int cuGraphExecDestroy(emulated_graph *graph) { return destroy(graph); }
+
+/* ------------------------------------------------------------------------------------------------ kernels */
+
 template <class T>
 static T take(void **parameters, int i) {
   T value;
@@ -235,14 +279,20 @@ static int run_forward(const mok_args *args) {
   launch.struct_size = sizeof launch;
   launch.args = &mine;
   launch.seed = 1;
+  const char *inject = getenv("EMULATED_INJECT");
+  int what = 0;
+  if (inject && sscanf(inject, "%d:%d:%llu", &what, &launch.inject_rank, &launch.inject_number) == 3)
+    launch.inject = (mok_host_injection)what;
   mok_host_report_t report = {};
   report.struct_size = sizeof report;
   report.text = text;
   report.text_size = sizeof text;
   const int result = run(&launch, &report);
-  if (result != MOK_HOST_OK) fprintf(stderr, "emulated_cuda: %s\n", text);
+  /* A launch that gives up has ended well as far as the driver knows, and so has one that is refused by what it left. */
+  const bool ended = result == MOK_HOST_OK || result == MOK_HOST_ABORTED || (result == MOK_HOST_DEADLOCK && inject && report.stuck == 0);
+  if (!ended) fprintf(stderr, "emulated_cuda: %s\n", text);
   dlclose(library);
-  return result == MOK_HOST_OK ? MOK_CU_SUCCESS : 700;
+  return ended ? MOK_CU_SUCCESS : 700;
 }
 
 MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *, mok_cu_function function, void **p, void **) {
@@ -251,7 +301,9 @@ MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *, mok_cu_function fu
   typedef unsigned long long u64;
   if (name == "mok_forward") {
     emulated_launches += 1;
-    return run_forward((const mok_args *)p[0]);
+    const mok_args args = *(const mok_args *)p[0];
+    if (capture([args] { return run_forward(&args); })) return MOK_CU_SUCCESS;
+    return run_forward(&args);
   }
   if (name == "naive_fill") naive_fill(take<bf16 *>(p, 0), take<u64>(p, 1), take<u64>(p, 2), take<u64>(p, 3), take<float>(p, 4));
   else if (name == "naive_product")
@@ -295,7 +347,7 @@ MOK_EXPORT int cuStreamSynchronize(mok_cu_stream) {
 }
 MOK_EXPORT int cuStreamIsCapturing(mok_cu_stream, int *status) {
   MAY_FAIL();
-  *status = (int)setting("CAPTURING", 0);
+  *status = captured ? 1 : (int)setting("CAPTURING", 0);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuEventCreate(mok_cu_event *event, unsigned) {
@@ -329,6 +381,7 @@ MOK_EXPORT int cuMemsetD8Async(mok_cu_pointer to, unsigned char value, size_t co
 }
 MOK_EXPORT int cuMemcpyHtoDAsync(mok_cu_pointer to, const void *from, size_t bytes, mok_cu_stream) {
   MAY_FAIL();
+  if (capture([=] { return memcpy(at(to), from, bytes), 0; })) return MOK_CU_SUCCESS;
   memcpy(at(to), from, bytes);
   return MOK_CU_SUCCESS;
 }
