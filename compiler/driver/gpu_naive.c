@@ -78,12 +78,13 @@ static mok_status product(naive *n, mok_cu_pointer c, mok_cu_pointer a, mok_cu_p
 static mok_status expert_rows(naive *n, mok_cu_pointer x, mok_cu_pointer list, int divisor, mok_cu_pointer to, int rows,
                               int64_t width) {
   const mok_model *m = n->run->model;
-  int H = (int)m->hidden, I = (int)width, activation = (int)m->activation;
+  int H = (int)m->hidden, I = (int)width, activation = (int)mok_expected_activation(m);
+  mok_cu_pointer gate = mok_is_gated(m) ? n->gate_sum : 0;
   float limit = m->clamp.present ? (float)m->clamp.value : INFINITY;
   uint64_t count = (uint64_t)rows * (uint64_t)I;
-  if (mok_is_gated(m)) MOK_TRY(product(n, n->gate_sum, x, list, divisor, n->gate, rows, I, H));
+  if (gate) MOK_TRY(product(n, gate, x, list, divisor, n->gate, rows, I, H));
   MOK_TRY(product(n, n->up_sum, x, list, divisor, n->up, rows, I, H));
-  void *activate[] = {&n->h, &n->gate_sum, &n->up_sum, &count, &activation, &limit};
+  void *activate[] = {&n->h, &gate, &n->up_sum, &count, &activation, &limit};
   MOK_TRY(mok_gpu_start(n->run, 0, "naive_activate", ELEMENT_BLOCKS, 1, activate));
   MOK_TRY(product(n, n->sum, n->h, 0, 1, n->down, rows, H, I));
   void *scatter[] = {&to, &n->sum, &list, &rows, &H};

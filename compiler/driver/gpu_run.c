@@ -82,9 +82,9 @@ static mok_status compile_naive(mok_session *session, const mok_target *target, 
   for (size_t i = 0; i < mok_naive_count; ++i) {
     const mok_blob file = {mok_path_base(mok_naive_files[i].name), mok_naive_files[i].text, mok_naive_files[i].size};
     if (strcmp(file.name, "naive.cu") == 0) sources.kernel = file;
-    else sources.plan_h = file;
+    else if (strcmp(file.name, "random.h") == 0) sources.plan_h = file;
+    else sources.layout_h = file;
   }
-  sources.layout_h = (mok_blob){"naive.h", "", 0};
   return mok_status_context(mok_jit_compile(session->arena, &sources, &options, out),
                             "compiling the checks of tests/gpu/naive.cu");
 }

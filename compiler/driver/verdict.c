@@ -23,15 +23,22 @@ static float from_bf16(uint16_t bits) {
   return value;
 }
 
+mok_reference_activation mok_expected_activation(const mok_model *model) {
+  static const mok_reference_activation formulas[] = {
+#define MOK_ACTIVATION(name, gated, value, doc) [MOK_ACTIVATION_##name] = MOK_REFERENCE_##name,
+#include "../model/activations.def"
+#undef MOK_ACTIVATION
+  };
+  return formulas[model->activation];
+}
+
 static mok_reference_layer layer_of(const mok_problem *problem) {
-  static const mok_reference_activation activations[] = {
-      [MOK_SWIGLU] = MOK_REFERENCE_SWIGLU, [MOK_GEGLU] = MOK_REFERENCE_GEGLU, [MOK_RELU2] = MOK_REFERENCE_RELU2};
   const mok_model *m = problem->model;
   return (mok_reference_layer){
       .hidden = m->hidden,
       .experts = m->experts,
       .top_k = m->top_k,
-      .activation = activations[m->activation],
+      .activation = mok_expected_activation(m),
       .has_clamp = m->clamp.present,
       .clamp = m->clamp.value,
       .routed = {problem->gate.data, problem->up.data, problem->down.data, m->intermediate},

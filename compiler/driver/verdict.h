@@ -2,6 +2,7 @@
 #ifndef MOK_DRIVER_VERDICT_H
 #define MOK_DRIVER_VERDICT_H
 
+#include "../../tests/reference/activations.h"
 #include "problem.h"
 
 typedef struct mok_verdict {
@@ -29,6 +30,9 @@ void mok_expected_choose(mok_arena *arena, const mok_problem *problem, int64_t s
 /* How many checked tokens' routes each expert has. */
 int64_t *mok_expected_experts(mok_arena *arena, const mok_problem *problem, const mok_expected *expected);
 MOK_MUST_USE mok_status mok_expected_compute(mok_arena *arena, const mok_problem *problem, mok_expected *expected);
+
+/* The formula of the description's activation. */
+mok_reference_activation mok_expected_activation(const mok_model *model);
 
 void mok_verdict_make(mok_arena *arena, const mok_problem *problem, const mok_expected *expected, mok_verdict *out);
 

@@ -27,34 +27,26 @@ const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_pro
   return worker;
 }
 
-/* What an activation returns, by kind. */
-static const char *const activation_values[] = {
-    [MOK_IR_SWIGLU] = "mok_silu(gate) * up",
-    [MOK_IR_GEGLU] = "mok_gelu(gate) * up",
-    [MOK_IR_RELU2] = "mok_relu2(up)",
-};
-
 void mok_emit_activation(mok_emission *e) {
   const mok_ir_product *first = NULL;
   for (size_t i = 0; i < e->view->product_count; ++i) {
     const mok_ir_product *product = &e->view->products[i];
-    if (product->activation == MOK_IR_NO_ACTIVATION) continue;
+    if (!product->activation) continue;
     if (!first) first = product;
     else if (product->activation != first->activation || product->has_clamp != first->has_clamp || product->clamp != first->clamp)
       mok_emit_fail(e, product->loc, "two different activations in one kernel");
   }
   if (!first) return;
-  const bool gated = first->activation != MOK_IR_RELU2;
+  const bool gated = first->activation->gated;
   mok_w_blank(e->w);
-  mok_w_heading(e->w, first->loc, "activation %s%s", mok_ir_activation_name(first->activation),
-                first->has_clamp ? ", clamped" : "");
+  mok_w_heading(e->w, first->loc, "activation %s%s", first->activation->name, first->has_clamp ? ", clamped" : "");
   mok_w_open(e->w, "MOK_FN float activate(float gate, float up)");
   if (!gated) mok_w_line(e->w, "(void)gate;");
   if (first->has_clamp) {
     if (gated) mok_w_line(e->w, "gate = mok_at_most(gate, PLAN_CLAMP);");
     mok_w_line(e->w, "up = mok_clip(up, PLAN_CLAMP);");
   }
-  mok_w_line(e->w, "return %s;", activation_values[first->activation]);
+  mok_w_line(e->w, "return %s;", first->activation->value);
   mok_w_close(e->w, "");
 }
 
@@ -104,8 +96,8 @@ static const char *result_text(mok_emission *e, const mok_ir_product *p) {
 static const char *formula_text(mok_emission *e, const mok_ir_product *p) {
   const char *terms = mok_w_format(e->w, "%s %s^T", p->a.name, p->b[0]->name);
   if (p->b_count == 2) terms = mok_w_format(e->w, "%s, %s %s^T", terms, p->a.name, p->b[1]->name);
-  return p->activation == MOK_IR_NO_ACTIVATION ? mok_w_format(e->w, "%s = %s", result_text(e, p), terms)
-                                               : mok_w_format(e->w, "%s = activate(%s)", result_text(e, p), terms);
+  return !p->activation ? mok_w_format(e->w, "%s = %s", result_text(e, p), terms)
+                        : mok_w_format(e->w, "%s = activate(%s)", result_text(e, p), terms);
 }
 
 static void put_product(mok_emission *e, const mok_ir_product *p) {

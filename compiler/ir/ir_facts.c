@@ -39,8 +39,3 @@ const char *mok_ir_edge_name(mok_ir_edge edge) {
 }
 
 const char *mok_ir_base_name(mok_ir_base base) { return base == MOK_IR_ROW_BLOCK ? "row_block" : "token_block"; }
-
-const char *mok_ir_activation_name(mok_ir_activation activation) {
-  static const char *const names[] = {"none", "swiglu", "geglu", "relu2"};
-  return names[activation];
-}

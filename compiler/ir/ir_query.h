@@ -75,20 +75,18 @@ typedef struct mok_ir_counter {
   const char *target_constant; /* CUDA: "H_READY_TARGET" */
 } mok_ir_counter;
 
-typedef enum mok_ir_activation { MOK_IR_NO_ACTIVATION, MOK_IR_SWIGLU, MOK_IR_GEGLU, MOK_IR_RELU2 } mok_ir_activation;
-
 typedef struct mok_ir_product {
   const char *name; /* "up", "down", "shared_up", "shared_down" */
   const char *tile; /* prefix of the plan's tile fields: "gate_up" or "down" */
   int64_t m, n, k, stages;
-  mok_ir_place a;                  /* rows x k_extent */
-  mok_ir_argument const *const *b; /* weights: gate and up, or one */
-  size_t b_count;                  /* 2: gated, n is gate and up together */
-  mok_ir_place out;                /* rows x columns; name NULL: each row is stored where it came from (store_pushed) */
-  const char *k_extent;            /* description field: "hidden", "intermediate", "shared_intermediate" */
-  const char *columns;             /* same, of out */
-  mok_ir_base rows;                /* token_block for the shared expert */
-  mok_ir_activation activation;    /* RELU2: of the single b */
+  mok_ir_place a;                   /* rows x k_extent */
+  mok_ir_argument const *const *b;  /* weights: gate and up, or one */
+  size_t b_count;                   /* 2: gated, n is gate and up together */
+  mok_ir_place out;                 /* rows x columns; name NULL: each row is stored where it came from (store_pushed) */
+  const char *k_extent;             /* description field: "hidden", "intermediate", "shared_intermediate" */
+  const char *columns;              /* same, of out */
+  mok_ir_base rows;                 /* token_block for the shared expert */
+  const mok_activation *activation; /* NULL: none */
   bool has_clamp;
   double clamp;
   const char *structure; /* CUDA: "product_up" */
@@ -243,9 +241,8 @@ typedef struct mok_kernel_view {
 MOK_MUST_USE mok_status mok_ir_kernel_view(mok_arena *arena, const mok_module *module, const char *name,
                                            const mok_kernel_view **out);
 
-const char *mok_ir_edge_name(mok_ir_edge edge);                   /* "bulk_to_bulk" */
-const char *mok_ir_base_name(mok_ir_base base);                   /* "row_block" */
-const char *mok_ir_op_name(mok_ir_op_kind kind);                  /* "wait" */
-const char *mok_ir_activation_name(mok_ir_activation activation); /* "swiglu"; "none" */
+const char *mok_ir_edge_name(mok_ir_edge edge);  /* "bulk_to_bulk" */
+const char *mok_ir_base_name(mok_ir_base base);  /* "row_block" */
+const char *mok_ir_op_name(mok_ir_op_kind kind); /* "wait" */
 
 #endif

@@ -101,8 +101,8 @@ static const attribute_rule rules[] = {
     {"slots", "", "ring_slots"},
     {"rows", "", "row_block|token_block"},
     {"edge", "", "bulk_to_bulk|generic_to_bulk|bulk_to_generic|generic_to_generic|read_to_write"},
-    {"epilogue", "", "swiglu|geglu|relu2"},
-    {"activation", "", "swiglu|geglu|relu2"},
+    {"epilogue", "", MOK_ACTIVATION_WORDS},
+    {"activation", "", MOK_ACTIVATION_WORDS},
     {"tile", "", "gate_up|down"},
     {"scope", "", "rank|grid"},
     {"ctas", "", "grid|sms_comm|sms_compute"},
@@ -238,6 +238,13 @@ static void check_store(checker *c, bool to_out) {
     complain(c, "only rows of row blocks are pushed, as the product gives them");
 }
 
+/* An activation joins gate and up, or takes the one matrix there is. */
+static void check_halves(checker *c, const char *word, size_t count) {
+  const mok_activation *activation = word ? mok_activation_find(word) : NULL;
+  const size_t takes = activation && activation->gated ? 2 : 1;
+  if (activation && count != takes) complain(c, "%s takes %s, found %zu", word, takes == 2 ? "gate and up" : "one matrix", count);
+}
+
 static void check_op(checker *c, const char *name) {
   check_no_strangers(c);
   check_parent(c, name);
@@ -268,7 +275,11 @@ static void check_op(checker *c, const char *name) {
     const char *key = strcmp(name, "mok.product") == 0 ? "b" : "weights";
     const size_t count = mok_op_count(c->op, key);
     if (count < 1 || count > 2) complain(c, "attribute '%s': one or two weights, found %zu", key, count);
-    if (count == 2 && !mok_op_text(c->arena, c->op, "epilogue")) complain(c, "two weights need an epilogue that joins them");
+    const char *epilogue = mok_op_text(c->arena, c->op, "epilogue");
+    if (count == 2 && !epilogue) complain(c, "two weights need an epilogue that joins them");
+    check_halves(c, epilogue, count);
+  } else if (strcmp(name, "mok.gated_activation") == 0) {
+    check_halves(c, mok_op_text(c->arena, c->op, "activation"), (size_t)mlirOperationGetNumOperands(c->op));
   } else if (strcmp(name, "mok.store") == 0 || strcmp(name, "mok.store_pushed") == 0) {
     check_store(c, strcmp(name, "mok.store") == 0);
   } else if (strcmp(name, "mok.barrier") == 0) {

@@ -89,12 +89,6 @@ static mok_ir_edge read_edge(const char *word) {
   return MOK_IR_BULK_TO_BULK;
 }
 
-static mok_ir_activation read_activation(const char *word) {
-  for (int i = MOK_IR_SWIGLU; word && i <= MOK_IR_RELU2; ++i)
-    if (strcmp(mok_ir_activation_name((mok_ir_activation)i), word) == 0) return (mok_ir_activation)i;
-  return MOK_IR_NO_ACTIVATION;
-}
-
 static mok_ir_place read_place(const reader *r, const char *symbol) {
   mok_ir_place place = {.region = find_region(r, symbol), .argument = find_argument(r, symbol)};
   place.name = place.argument ? place.argument->name : symbol;
@@ -152,13 +146,14 @@ static void read_product(reader *r, MlirOperation op) {
                         .k_extent = text(r, op, "depth"),
                         .columns = text(r, op, "columns"),
                         .rows = read_base(text(r, op, "rows")),
-                        .activation = read_activation(text(r, op, "epilogue")),
                         .structure = cuda(r, op, "structure"),
                         .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
   p->b_count = mok_op_count(op, "b");
   const mok_ir_argument **b = MOK_NEW_ARRAY(r->arena, p->b_count, const mok_ir_argument *);
   for (size_t i = 0; i < p->b_count; ++i) b[i] = find_argument(r, mok_op_at(r->arena, op, "b", i));
   p->b = b;
+  const char *epilogue = text(r, op, "epilogue");
+  p->activation = epilogue ? mok_activation_find(epilogue) : NULL; /* the verifier knows the same words */
   MlirAttribute clamp = mok_op_get(op, "clamp");
   p->has_clamp = !mlirAttributeIsNull(clamp);
   if (p->has_clamp) p->clamp = mlirFloatAttrGetValueDouble(clamp);

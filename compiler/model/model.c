@@ -3,6 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+const mok_activation mok_activations[MOK_NUM_ACTIVATIONS] = {
+#define MOK_ACTIVATION(name_, gated_, value_, doc_) {.name = #name_, .gated = gated_, .value = #value_},
+#include "activations.def"
+#undef MOK_ACTIVATION
+};
+
+const char mok_activation_list[] = ""
+#define MOK_ACTIVATION(name, gated, value, doc) "|" #name
+#include "activations.def"
+#undef MOK_ACTIVATION
+    ;
+
+const char mok_activation_doc[] = "act(gate, up)"
+#define MOK_ACTIVATION(name, gated, value, doc) "; " #name ": " doc
+#include "activations.def"
+#undef MOK_ACTIVATION
+    ;
+
+const mok_activation *mok_activation_find(const char *name) {
+  for (int i = 0; i < MOK_NUM_ACTIVATIONS; i++) {
+    if (strcmp(mok_activations[i].name, name) == 0) return &mok_activations[i];
+  }
+  return NULL;
+}
+
 const mok_field_info mok_fields[MOK_NUM_FIELDS] = {
 #define MOK_FIELD(table_, kind_, name_, fallback_, min_, max_, words_, unit_, doc_) \
   {.table = #table_,                                                                \

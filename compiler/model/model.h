@@ -11,7 +11,13 @@
 
 #define MOK_AUTO INT64_C(-1) /* value of an AUTO_INT or AUTO_WORD field left to the planner */
 
-enum { MOK_SWIGLU, MOK_GEGLU, MOK_RELU2 };          /* activation */
+/* MOK_ACTIVATION_swiglu and so on, from activations.def. */
+enum {
+#define MOK_ACTIVATION(name, gated, value, doc) MOK_ACTIVATION_##name,
+#include "activations.def"
+#undef MOK_ACTIVATION
+  MOK_NUM_ACTIVATIONS
+};
 enum { MOK_BF16, MOK_FP8_BLOCK128, MOK_MXFP8 };     /* dtype */
 enum { MOK_PASS_FORWARD = 1, MOK_PASS_BACKWARD = 2 }; /* passes: bits, 1 << position in the word list */
 enum { MOK_SAVE_ALL, MOK_SAVE_INPUT, MOK_SAVE_NONE };
@@ -37,6 +43,20 @@ typedef int64_t MOK_KIND_WORDS;     /* bit set over the word list */
 typedef mok_gpu_choice MOK_KIND_GPU;
 typedef int64_t MOK_KIND_AUTO_INT;  /* value or MOK_AUTO */
 typedef int64_t MOK_KIND_AUTO_WORD; /* position or MOK_AUTO */
+
+/* One row of activations.def at run time. */
+typedef struct mok_activation {
+  const char *name;
+  bool gated;
+  const char *value; /* CUDA: "mok_silu(gate) * up" */
+} mok_activation;
+
+extern const mok_activation mok_activations[MOK_NUM_ACTIVATIONS];
+const mok_activation *mok_activation_find(const char *name); /* NULL: not in the list */
+
+/* Of the field: "|swiglu|geglu|...", and what each one is. */
+extern const char mok_activation_list[], mok_activation_doc[];
+#define MOK_ACTIVATION_WORDS (mok_activation_list + 1)
 
 typedef enum mok_field_id {
 #define MOK_FIELD(table, kind, name, fallback, min, max, words, unit, doc) MOK_FIELD_##name,
@@ -102,7 +122,7 @@ static inline int64_t mok_local_experts(const mok_model *m, int64_t rank) {
   return mok_first_expert(m, rank + 1) - mok_first_expert(m, rank);
 }
 static inline int64_t mok_local_experts_max(const mok_model *m) { return (m->experts + m->gpus - 1) / m->gpus; }
-static inline bool mok_is_gated(const mok_model *m) { return m->activation != MOK_RELU2; }
+static inline bool mok_is_gated(const mok_model *m) { return mok_activations[m->activation].gated; }
 /* Columns of the up product: gate and up together for gated activations. */
 static inline int64_t mok_up_columns(const mok_model *m) { return (mok_is_gated(m) ? 2 : 1) * m->intermediate; }
 static inline int64_t mok_element_bytes(const mok_model *m) { return m->dtype == MOK_BF16 ? 2 : 1; }

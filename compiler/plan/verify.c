@@ -72,7 +72,7 @@ static void check_tiles(verifier *v) {
 static void check_minibatch(verifier *v) {
   const mok_plan *p = v->plan;
   const mok_model *m = p->model;
-  const int64_t up_columns = m->activation == MOK_RELU2 ? m->intermediate : 2 * m->intermediate;
+  const int64_t up_columns = mok_is_gated(m) ? 2 * m->intermediate : m->intermediate;
   const int64_t narrow = least(up_columns, m->hidden), tile_elements = INT64_C(2) * p->gpu.sms * 128 * 256;
   RULE(two_wave_rows, p->two_wave_rows * narrow >= tile_elements && (p->two_wave_rows - 1) * narrow < tile_elements,
        "fewest rows with two 128x256 tiles for every SM");
@@ -116,10 +116,10 @@ static void check_rows(verifier *v) {
   RULE(padded_rows, p->padded_rows % p->row_padding == 0, "whole row blocks");
   RULE(padded_rows, p->padded_rows >= p->expected_rows && p->padded_rows <= p->capacity_rows,
        "from the real rows to the capacity");
-  const int64_t up_columns = m->activation == MOK_RELU2 ? m->intermediate : 2 * m->intermediate;
+  const int64_t up_columns = mok_is_gated(m) ? 2 * m->intermediate : m->intermediate;
   const int64_t bytes = m->dtype == MOK_BF16 ? 2 : 1;
   int64_t weights = largest * m->hidden * (up_columns + m->intermediate);
-  if (m->shared_experts > 0) weights += m->shared_intermediate * m->hidden * (m->activation == MOK_RELU2 ? 2 : 3);
+  if (m->shared_experts > 0) weights += m->shared_intermediate * m->hidden * (mok_is_gated(m) ? 3 : 2);
   RULE(weight_bytes, p->weight_bytes == weights * bytes, "up and down matrices of the rank's experts and the shared one");
   RULE(saved_bytes, (p->saved_bytes > 0) == ((m->passes & MOK_PASS_BACKWARD) != 0) || p->expected_rows == 0,
        "something exactly with a backward pass");

@@ -1,14 +1,10 @@
-model { hidden = 64, intermediate = 64, experts = 8, top_k = 2, activation = "swigl", dtype = "BF16" }
+model { hidden = 64, intermediate = 64, experts = 8, top_k = 2, dtype = "BF16" }
 topology { gpu = "h200", gpus = 1 }
 workload { tokens_per_gpu = 64, passes = { "forwards" }, save = "al" }
 schedule { comm = "sm", readiness = "tiles", wire_dedup = "yes" }
---| words.lua:1:65: error: model.activation is "swigl", which is no known word
---|   ...ermediate = 64, experts = 8, top_k = 2, activation = "swigl", dtype = "BF16" }
---|                                              ^~~~~~~~~~
---| hint: did you mean "swiglu"? legal: "swiglu", "geglu", "relu2"
---| words.lua:1:87: error: model.dtype is "BF16", which is no known word
---|   ...s = 8, top_k = 2, activation = "swigl", dtype = "BF16" }
---|                                              ^~~~~
+--| words.lua:1:65: error: model.dtype is "BF16", which is no known word
+--|   model { hidden = 64, intermediate = 64, experts = 8, top_k = 2, dtype = "BF16" }
+--|                                                                   ^~~~~
 --| hint: did you mean "bf16"? legal: "bf16", "fp8_block128", "mxfp8"
 --| words.lua:2:12: error: topology.gpu is "h200", which is no row of the GPU table
 --|   topology { gpu = "h200", gpus = 1 }

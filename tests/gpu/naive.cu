@@ -1,10 +1,12 @@
 /* Checks of `mokgen run` on a GPU: inputs made where they are used, and the layer computed the slow way.
  *
- * Plain fp32 with one thread per element and no tensor cores, written from the formulas; shares nothing with the templates, or a
- * mistake in them would be checked against itself. Experts are computed one after the other on rows that the host lists. A route
- * is (first token of its rank + token) * top_k + slot, over all ranks.
+ * Plain fp32, activations in double, with one thread per element and no tensor cores, written from the formulas; shares nothing
+ * with the templates, or a mistake in them would be checked against itself. Experts are computed one after the other on rows that
+ * the host lists. A route is (first token of its rank + token) * top_k + slot, over all ranks.
  */
 #define MOK_RANDOM_FN static __device__ inline
+#define MOK_REFERENCE_FN static __device__ inline
+#include "activations.h"
 #include "random.h"
 
 typedef unsigned short bf16;
@@ -60,22 +62,16 @@ extern "C" __global__ void __launch_bounds__(256) naive_product(float *c, const 
     }
 }
 
-/* h = bf16(activation(gate, up)); activation: 0 swiglu, 1 geglu, 2 relu2 (no gate). limit: infinity for none. */
+/* h = bf16(activation(gate, up)); gate: NULL for an activation without. limit: infinity for none. */
 extern "C" __global__ void naive_activate(bf16 *h, const float *gate, const float *up, unsigned long long count, int activation,
                                           float limit) {
   const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
   for (unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-    float u = up[i], value;
+    float g = gate ? gate[i] : 0.0f, u = up[i];
+    if (g > limit) g = limit;
     if (u > limit) u = limit;
     if (u < -limit) u = -limit;
-    if (activation == 2) {
-      value = u > 0.0f ? u * u : 0.0f;
-    } else {
-      float g = gate[i];
-      if (g > limit) g = limit;
-      value = activation == 0 ? g / (1.0f + expf(-g)) * u : 0.5f * g * (1.0f + erff(g * 0.70710678f)) * u;
-    }
-    h[i] = mok_random_bf16(value);
+    h[i] = mok_random_bf16((float)mok_reference_activate((mok_reference_activation)activation, g, u));
   }
 }
 

@@ -12,7 +12,7 @@ rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/lib" "$pack/models"
 strip -o "$pack/bin/mokgen" "$build/mokgen"
 for test in "$build"/tests/gpu/gpu_*; do [ -x "$test" ] && [ -f "$test" ] && strip -o "$pack/bin/$(basename "$test")" "$test"; done
-cp "$here/run.sh" "$here/cases.txt" "$pack"
+cp "$here/run.sh" "$here/cases.sh" "$here/cases.txt" "$here/../support/activations.sh" "$pack"
 cp "$here"/models/*.lua "$pack/models"
 # The C library that mokgen was linked with, for a machine with an older one.
 for library in ld-linux-x86-64.so.2 libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1; do
@@ -21,7 +21,7 @@ for library in ld-linux-x86-64.so.2 libc.so.6 libm.so.6 libdl.so.2 libpthread.so
   done
 done
 export MOKGEN_CACHE_DIR=$pack/cache
-sed 's/#.*//; s/ *| */|/g; s/^ *//; s/ *$//' "$here/cases.txt" | grep '|' | while IFS='|' read -r _ _ model flags; do
+"$here/cases.sh" "$build/mokgen" | while IFS='|' read -r _ _ model flags; do
   echo "$model $(grep -o -- '-D [^ ]*' <<<"$flags" | tr '\n' ' ')"
 done | sort -u | while read -r model flags; do
   # shellcheck disable=SC2086

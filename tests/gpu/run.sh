@@ -80,8 +80,8 @@ fi
 
 # ---------------------------------------------------------------------------------------------------- cases
 
-# Groups and lines of cases.txt.
-cases() { sed 's/#.*//; s/ *| */|/g; s/^ *//; s/ *$//' "$here/cases.txt" | grep '|'; }
+lines=$("$here/cases.sh" "${tool[@]}") || exit 2
+cases() { echo "$lines"; }
 ranks_of() { # flags
   local n
   n=$(grep -o 'topology\.gpus=[0-9]*' <<<"$1" | tail -1)

@@ -152,14 +152,7 @@ static double activate(const layer_shape *s, double gate, double up) {
     gate = fmin(gate, s->clamp);
     up = fmax(-s->clamp, fmin(up, s->clamp));
   }
-  switch (s->activation) {
-    case LAYER_SWIGLU:
-      return gate / (1 + exp(-gate)) * up;
-    case LAYER_GEGLU:
-      return 0.5 * gate * (1 + erf(gate / sqrt(2))) * up;
-    default:
-      return up > 0 ? up * up : 0;
-  }
+  return mok_reference_activate(s->activation, gate, up);
 }
 
 /* sum += factor * bf16(down h), h = bf16(act(gate x, up x)), for one token and one expert. */

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../reference/activations.h"
 #include "host/mok_host.h"
 
-enum { LAYER_SWIGLU, LAYER_GEGLU, LAYER_RELU2 };
 enum { LAYER_MAX_RANKS = 8 };
 
 typedef struct layer_shape {
   int hidden, intermediate, experts, top_k, shared_intermediate, gpus, tokens_per_gpu;
-  int activation;
+  mok_reference_activation activation;
   float clamp; /* 0: none */
 } layer_shape;
 

@@ -13,7 +13,7 @@ static const layer_shape sample_shape = {
     .shared_intermediate = PLAN_SHARED_INTERMEDIATE,
     .gpus = PLAN_GPUS,
     .tokens_per_gpu = PLAN_TOKENS_PER_GPU,
-    .activation = LAYER_SWIGLU,
+    .activation = MOK_REFERENCE_swiglu,
     .clamp = PLAN_CLAMP,
 };
 

@@ -29,6 +29,12 @@
 // OUT: error: 'mok.store_pushed' op product @down has an out, so its rows are not pushed
 // RUN: mok-opt --build --set comm=epilogue --all | sed '/mok.product @down/s/rows(row_block)/rows(token_block)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PUSHROWS
 // PUSHROWS: error: 'mok.store_pushed' op only rows of row blocks are pushed, as the product gives them
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(tanh)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=ACTIVATION
+// ACTIVATION: error: 'mok.product' op attribute 'epilogue': unknown word 'tanh', expected swiglu|geglu
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(relu2)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NOGATE
+// NOGATE: error: 'mok.product' op relu2 takes one matrix, found 2
+// RUN: mok-opt --build | sed 's/gated_activation swiglu/gated_activation relu2/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NOGATE2
+// NOGATE2: error: 'mok.gated_activation' op relu2 takes one matrix, found 2
 // RUN: mok-opt --build --all | sed '/mok.extent @up_columns/{p;p}' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=REDEFINED
 // REDEFINED: error: 'mok.kernel' op holds two ops named @up_columns
 // RUN: printf 'module attributes {mok.after = "build"} { mok.load @up }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PARENT

@@ -34,15 +34,7 @@ static double activate(const mok_reference_layer *layer, double gate, double up)
     gate = fmin(gate, layer->clamp);
     up = fmax(fmin(up, layer->clamp), -layer->clamp);
   }
-  switch (layer->activation) {
-    case MOK_REFERENCE_SWIGLU:
-      return gate / (1 + exp(-gate)) * up;
-    case MOK_REFERENCE_GEGLU:
-      return 0.5 * gate * (1 + erf(gate * 0.70710678118654752440)) * up;
-    case MOK_REFERENCE_RELU2:
-      return up > 0 ? up * up : 0;
-  }
-  return NAN;
+  return mok_reference_activate(layer->activation, gate, up);
 }
 
 /* out += weight * mlp(x); h holds `intermediate` doubles. */

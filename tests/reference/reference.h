@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum mok_reference_activation { MOK_REFERENCE_SWIGLU, MOK_REFERENCE_GEGLU, MOK_REFERENCE_RELU2 } mok_reference_activation;
+#include "activations.h"
 
 /* bf16 bits; gate is NULL for an activation without one. */
 typedef struct mok_reference_mlp {

@@ -44,7 +44,7 @@ static void run(const mok_reference_layer *layer, uint16_t x, int32_t id0, int32
 }
 
 START_TEST(swiglu_of_one) {
-  const mok_reference_layer layer = layer_with(MOK_REFERENCE_SWIGLU, ONE, TWO);
+  const mok_reference_layer layer = layer_with(MOK_REFERENCE_swiglu, ONE, TWO);
   /* silu(1) * 2 = 2 / (1 + 1/e) = 1.4621172 -> bf16 1.4609375 (187 / 128) */
   run(&layer, ONE, 0, -1, 1.0f, 5.0f);
   ck_assert_double_eq(out[0], 1.4609375);
@@ -55,14 +55,14 @@ START_TEST(swiglu_of_one) {
 END_TEST
 
 START_TEST(geglu_of_one) {
-  const mok_reference_layer layer = layer_with(MOK_REFERENCE_GEGLU, ONE, ONE);
+  const mok_reference_layer layer = layer_with(MOK_REFERENCE_geglu, ONE, ONE);
   run(&layer, ONE, 0, -1, 1.0f, 0.0f); /* gelu(1) = 0.8413447 -> 0.83984375 (215 / 256) */
   ck_assert_double_eq(out[0], 0.83984375);
 }
 END_TEST
 
 START_TEST(relu2_has_no_gate) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_RELU2, ZERO, TWO);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_relu2, ZERO, TWO);
   layer.routed.gate = NULL;
   run(&layer, ONE, 0, -1, 1.0f, 0.0f);
   ck_assert_double_eq(out[0], 4);
@@ -72,7 +72,7 @@ START_TEST(relu2_has_no_gate) {
 END_TEST
 
 START_TEST(clamp_limits_gate_above_and_up_on_both_sides) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_SWIGLU, TWO, TWO);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_swiglu, TWO, TWO);
   layer.has_clamp = true;
   layer.clamp = 1;
   run(&layer, ONE, 0, -1, 1.0f, 0.0f); /* silu(1) * 1 = 0.7310586 -> 0.73046875 */
@@ -83,7 +83,7 @@ START_TEST(clamp_limits_gate_above_and_up_on_both_sides) {
 END_TEST
 
 START_TEST(ids_that_name_no_expert_are_no_route) {
-  const mok_reference_layer layer = layer_with(MOK_REFERENCE_SWIGLU, ONE, ONE);
+  const mok_reference_layer layer = layer_with(MOK_REFERENCE_swiglu, ONE, ONE);
   run(&layer, ONE, -1, E, 1.0f, 1.0f);
   ck_assert_double_eq(out[0], 0);
   run(&layer, ONE, INT32_MIN, INT32_MAX, 1.0f, 1.0f);
@@ -92,7 +92,7 @@ START_TEST(ids_that_name_no_expert_are_no_route) {
 END_TEST
 
 START_TEST(shared_expert_is_added_with_weight_one) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_RELU2, ZERO, ONE);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_relu2, ZERO, ONE);
   layer.routed.gate = NULL;
   layer.shared = (mok_reference_mlp){NULL, up, down, I};
   run(&layer, TWO, -1, -1, 1.0f, 1.0f);
@@ -103,7 +103,7 @@ START_TEST(shared_expert_is_added_with_weight_one) {
 END_TEST
 
 START_TEST(experts_have_their_own_weights) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_RELU2, ZERO, ONE);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_relu2, ZERO, ONE);
   layer.routed.gate = NULL;
   for (int i = 0; i < I; ++i) down[(H + i) * I + i] = HALF; /* of expert 1 */
   run(&layer, TWO, 0, 1, 1.0f, 1.0f);
@@ -112,7 +112,7 @@ START_TEST(experts_have_their_own_weights) {
 END_TEST
 
 START_TEST(products_are_rows_times_columns) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_RELU2, ZERO, ZERO);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_relu2, ZERO, ZERO);
   layer.routed.gate = NULL;
   memset(down, 0, sizeof down);
   up[3 * H + 5] = ONE;   /* h[3] = relu(x[5])^2 */
@@ -128,7 +128,7 @@ END_TEST
 
 /* Ties go to even, as in hardware. */
 START_TEST(rounding_points) {
-  mok_reference_layer layer = layer_with(MOK_REFERENCE_RELU2, ZERO, ONE);
+  mok_reference_layer layer = layer_with(MOK_REFERENCE_relu2, ZERO, ONE);
   layer.routed.gate = NULL;
   layer.shared = (mok_reference_mlp){NULL, up, down, I};
   run(&layer, ONE, 0, -1, 0.00390625f, 0); /* 1 + 2^-8: half way between 1 and 1 + 2^-7 */

@@ -15,6 +15,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/mok-matrix-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export MOKGEN_CACHE_DIR=$work/cache LC_ALL=C
 runs=0 failed=0
+activations=$("$(dirname "${BASH_SOURCE[0]}")/../support/activations.sh" "$mokgen") || exit 2
 
 # Own generator: the sequence must not depend on the shell's version. below N: 0 .. N-1 in $draw.
 state=0
@@ -32,7 +33,7 @@ configuration() {
   below 25; hidden=$((64 + 8 * draw))
   below 25; intermediate=$((64 + 8 * draw))
   below 3; shared=$draw
-  pick swiglu swiglu geglu relu2; activation=$picked
+  pick $activations; activation=$picked
   pick nil nil 0.5 1.25; clamp=$picked
   pick host host host H200; gpu=$picked
   pick 1 1 2 2 3 4; gpus=$picked

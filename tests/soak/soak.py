@@ -57,7 +57,7 @@ Variant = collections.namedtuple("Variant", "comm ring_rows minibatch_rows sms c
 
 
 class Configuration:
-    def __init__(self, number):
+    def __init__(self, number, activations):
         self.number = number
         d = Draws(number)
         self.gpus = d.between(1, 8)
@@ -69,7 +69,7 @@ class Configuration:
         self.top_k = d.between(1, 10)
         self.shared = d.between(0, 2)
         self.clamp = d.pick(None, None, 0.5, 7.0)
-        self.activation = d.pick("swiglu", "swiglu", "geglu", "relu2")
+        self.activation = d.pick(*activations)
         self.tokens = [d.pick(0, 1, *[d.between(0, MOST_TOKENS) for _ in range(6)])
                        for _ in range(self.gpus)]
         self.capacity = d.pick(max(self.tokens), MOST_TOKENS)
@@ -183,13 +183,15 @@ def main():
     parser.add_argument("-j", type=int, default=2, help="configurations that run at a time")
     args = parser.parse_args()
     start, lock = time.monotonic(), threading.Lock()
+    words = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "activations.sh")
+    activations = subprocess.run([words, args.mokgen], check=True, capture_output=True, text=True).stdout.split()
     passed = failed = 0
     seen = collections.Counter()
 
     with tempfile.TemporaryDirectory(prefix="mok-soak-") as folder:
         def one(number):
             nonlocal passed, failed
-            configuration = Configuration(number)
+            configuration = Configuration(number, activations)
             began = time.monotonic()
             laps, problems = run(os.path.abspath(args.mokgen), folder, configuration)
             with lock:

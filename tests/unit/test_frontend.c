@@ -150,7 +150,7 @@ START_TEST(values) {
   ck_assert_int_eq(m->intermediate, 64);
   ck_assert_int_eq(m->experts, 8);
   ck_assert(m->clamp.present && m->clamp.value == 7.0);
-  ck_assert_int_eq(m->activation, MOK_RELU2);
+  ck_assert_int_eq(m->activation, MOK_ACTIVATION_relu2);
   ck_assert_int_eq(m->shared_intermediate, 96);
   ck_assert_str_eq(m->name, "xxx-1.b_");
   ck_assert_str_eq(m->gpu.row, "H200");

@@ -58,7 +58,7 @@ END_TEST
 START_TEST(defaults) {
   const mok_model model = small();
   ck_assert_int_eq(model.shared_experts, 0);
-  ck_assert_int_eq(model.activation, MOK_SWIGLU);
+  ck_assert_int_eq(model.activation, MOK_ACTIVATION_swiglu);
   ck_assert_int_eq(model.dtype, MOK_BF16);
   ck_assert(!model.clamp.present);
   ck_assert_int_eq(model.passes, MOK_PASS_FORWARD);

@@ -97,7 +97,7 @@ START_TEST(two_wave_rows_follows_the_sms_of_the_row) {
   const mok_plan *p = plan_of(m);
   ck_assert_int_eq(p->two_wave_rows, 2368);
   ck_assert_int_eq(p->sms_total, 148);
-  m->activation = MOK_RELU2; /* no gate: half as many up columns */
+  m->activation = MOK_ACTIVATION_relu2; /* no gate: half as many up columns */
   m->gpu.sms = MOK_AUTO;
   ck_assert_int_eq(plan_of(m)->two_wave_rows, 4224);
 }
@@ -152,7 +152,7 @@ static mok_model *any_model(void) {
   m->top_k = range(1, 64);
   m->gpus = range(1, 72);
   m->tokens_per_gpu = range(0, 15) == 0 ? 0 : spread(1, 65536);
-  m->activation = range(0, 2);
+  m->activation = range(0, MOK_NUM_ACTIVATIONS - 1);
   m->gpu.row = extremes[range(0, 5)];
   if (range(0, 3) == 0) m->shared_experts = range(1, 3);
   if (range(0, 3) == 0) m->passes = MOK_PASS_FORWARD | MOK_PASS_BACKWARD;

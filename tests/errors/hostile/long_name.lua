@@ -1,18 +1,18 @@
-model { name = ("k"):rep(4000000), activation = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
+model { name = ("k"):rep(4000000), dtype = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
 --| long_name.lua: error: there is no topology { ... }
 --| hint: it must give gpu, gpus
 --| long_name.lua: error: there is no workload { ... }
 --| hint: it must give tokens_per_gpu
 --| long_name.lua:1:1: error: model lacks intermediate, experts, top_k
---|   model { name = ("k"):rep(4000000), activation = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
+--|   model { name = ("k"):rep(4000000), dtype = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
 --|   ^~~~~
 --| long_name.lua:1:9: error: model.name is too long, or has a NUL byte in it
---|   model { name = ("k"):rep(4000000), activation = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
+--|   model { name = ("k"):rep(4000000), dtype = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
 --|           ^~~~
---| long_name.lua:1:36: error: model.activation is "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", which is no known word
---|   model { name = ("k"):rep(4000000), activation = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
---|                                      ^~~~~~~~~~
---| hint: legal: "swiglu", "geglu", "relu2"
---| long_name.lua:1:69: error: model.hidden must be an integer, not the string "111111111111111111111111111111111111111111111111111111111111..."
---|   model { name = ("k"):rep(4000000), activation = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
---|                                                                       ^~~~~~
+--| long_name.lua:1:36: error: model.dtype is "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", which is no known word
+--|   model { name = ("k"):rep(4000000), dtype = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
+--|                                      ^~~~~
+--| hint: legal: "bf16", "fp8_block128", "mxfp8"
+--| long_name.lua:1:64: error: model.hidden must be an integer, not the string "111111111111111111111111111111111111111111111111111111111111..."
+--|   model { name = ("k"):rep(4000000), dtype = ("k"):rep(4000000), hidden = ("1"):rep(4000000) }
+--|                                                                  ^~~~~~
