@@ -230,6 +230,14 @@ static void make_room(mok_arena *arena, const char *folder, const char *key) {
   mok_status_free(status);
 }
 
+/* A pipe in an entry's place would be written to, and wait for a reader for ever; a link, through to wherever it points. */
+static mok_status clear_the_way(const char *path) {
+  struct stat info;
+  if (lstat(path, &info) != 0 || S_ISREG(info.st_mode)) return MOK_OK;
+  if ((S_ISDIR(info.st_mode) ? rmdir(path) : unlink(path)) == 0) return MOK_OK;
+  return MOK_ERROR(MOK_ERR_IO, "%s is no regular file and cannot be removed: %s", path, strerror(errno));
+}
+
 void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool verbose, const mok_image *image) {
   const char *folder = mok_cache_folder(arena);
   if (!folder) {
@@ -251,7 +259,9 @@ void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool v
   mok_buf_write(&text, body.data, body.size);
 
   mok_status status = mok_folder_create_all(folder);
-  if (!status) status = mok_file_write(entry_path(arena, folder, key), text.data, text.size);
+  const char *path = entry_path(arena, folder, key);
+  if (!status) status = clear_the_way(path);
+  if (!status) status = mok_file_write(path, text.data, text.size);
   if (status) {
     note(verbose, "the kernel is not kept", status);
     return;

@@ -72,6 +72,7 @@ mok_status mok_child_run(void (*work)(void *user, int fd), void *user, mok_buf *
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
     close(ends[0]);
     work(user, ends[1]);
     _exit(0);
@@ -91,22 +92,56 @@ void mok_child_write(int fd, const void *data, size_t size) {
   }
 }
 
-/* Our environment with the folder as TMPDIR: a compiler that is killed leaves its temporaries behind. */
+/* Variables by which a C++ compiler finds other headers, libraries or parts of itself, or changes its own flags or what it says.
+ * None of them is in the cache's key, so none may reach it. */
+static const char *const hidden_variables[] = {
+    "TMPDIR",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+    "LIBRARY_PATH",
+    "LD_RUN_PATH",
+    "LDEMULATION",
+    "GNUTARGET",
+    "GCC_COMPARE_DEBUG",
+    "DEPENDENCIES_OUTPUT",
+    "SUNPRO_DEPENDENCIES",
+    "CCC_OVERRIDE_OPTIONS",
+    "CCC_ADD_ARGS",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+};
+
+static bool is_hidden(const char *entry) {
+  const size_t size = strcspn(entry, "=");
+  for (size_t i = 0; i < sizeof hidden_variables / sizeof hidden_variables[0]; i++)
+    if (strncmp(entry, hidden_variables[i], size) == 0 && hidden_variables[i][size] == '\0') return true;
+  return false;
+}
+
+/* Our environment without those, and with the folder as TMPDIR: a compiler that is killed leaves its temporaries behind. */
 static char **environment_in(mok_arena *arena, const char *folder) {
-  static const char name[] = "TMPDIR=";
   size_t count = 0;
   while (environ[count]) count++;
-  char **copy = MOK_NEW_ARRAY(arena, count + 2, char *);
+  char **copy = MOK_NEW_ARRAY(arena, count + 3, char *);
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
-    if (strncmp(environ[i], name, sizeof name - 1) != 0) copy[kept++] = environ[i];
-  copy[kept++] = mok_arena_printf(arena, "%s%s", name, folder[0] == '/' ? folder : "."); /* the child is there */
+    if (!is_hidden(environ[i])) copy[kept++] = environ[i];
+  copy[kept++] = mok_arena_strdup(arena, "LC_ALL=C");
+  if (folder) copy[kept++] = mok_arena_printf(arena, "TMPDIR=%s", folder[0] == '/' ? folder : "."); /* the child is there */
   copy[kept] = NULL;
   return copy;
 }
 
 mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *out, mok_child_end *end) {
-  char **environment = folder ? environment_in(out->arena, folder) : environ;
+  char **environment = environment_in(out->arena, folder);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return MOK_ERROR(MOK_ERR_IO, "cannot make a pipe: %s", strerror(errno));
 
@@ -119,8 +154,12 @@ mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   /* Its own process group: a killed compiler driver takes the passes it started with it. */
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t ours; /* ignored by the tool; programs of a pipe count on it */
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &ours);
 
   pid_t pid = 0;
   const int failure = posix_spawn(&pid, argv[0], &actions, &attributes, (char *const *)argv, environment);

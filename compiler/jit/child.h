@@ -16,7 +16,8 @@ typedef struct mok_child_end {
 MOK_MUST_USE mok_status mok_child_run(void (*work)(void *user, int fd), void *user, mok_buf *out, mok_child_end *end);
 
 /* Runs the program argv[0] (a path, no search), stdin empty; stdout and stderr are appended to `out`. It works in `folder` and
- * has its temporaries there; NULL: here, with our own TMPDIR. */
+ * has its temporaries there; NULL: here. Of our environment it does not see what changes a compiler's search paths, flags or
+ * language (CPATH, GCC_EXEC_PREFIX, LANG, ...). */
 MOK_MUST_USE mok_status mok_child_exec(const char *const *argv, const char *folder, mok_buf *out, mok_child_end *end);
 
 /* Writes all of it to a pipe of mok_child_run; for `work`. */

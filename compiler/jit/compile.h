@@ -40,6 +40,9 @@ MOK_MUST_USE mok_status mok_compilation_write(mok_arena *arena, const mok_compil
 /* Keeps sources, log and `command` in a folder of their own; MOK_ERR_CODEGEN that names it. `what` says what went wrong. */
 mok_status mok_keep_failed(mok_arena *arena, const mok_compilation *c, const char *command, const char *log, const char *what);
 
+/* The first lines of a compiler's log, each on a new line behind a bar; "" if it is empty. */
+const char *mok_log_excerpt(mok_arena *arena, const char *log);
+
 /* Registers, spills, stack and static shared memory from ptxas' -v report. False if the report has no such lines. */
 bool mok_ptxas_resources(const char *log, mok_image *out);
 /* Why a kernel with this report is refused ("8 bytes spilled"), NULL if it is not. */

@@ -103,6 +103,36 @@ static const char *reproducing_command(mok_arena *arena, const mok_compilation *
   return text.data;
 }
 
+/* Compiles a file with nothing but standard headers: a compiler that cannot is no fault of the kernel's. */
+static mok_status try_compiler_in(mok_arena *arena, const mok_compilation *c, const char *folder) {
+  static const char name[] = "works.cpp", text[] = "#include <math.h>\n#include <stdint.h>\nint works;\n";
+  MOK_TRY(mok_file_write(mok_path_join(arena, folder, name), text, sizeof text - 1));
+  const char *argv[MOK_MAX_ARGUMENTS + 8];
+  size_t count = 0;
+  argv[count++] = c->path;
+  for (size_t i = 0; i < c->argument_count; i++) argv[count++] = c->arguments[i];
+  argv[count++] = name;
+  argv[count++] = "-o";
+  argv[count++] = library_name;
+  argv[count] = NULL;
+  mok_buf log = mok_buf_make(arena);
+  mok_child_end end = {0};
+  MOK_TRY(mok_child_exec(argv, folder, &log, &end));
+  if (end.exited && end.number == 0 && mok_file_exists(mok_path_join(arena, folder, library_name))) return MOK_OK;
+  return MOK_ERROR(MOK_ERR_IO,
+                   "the C++ compiler %s does not work: it does not even compile a file with one variable%s\n"
+                   "  MOKGEN_CXX names another one",
+                   c->path, mok_log_excerpt(arena, log.data));
+}
+
+static mok_status try_compiler(mok_arena *arena, const mok_compilation *c) {
+  const char *folder = NULL;
+  MOK_TRY(mok_temp_folder_create(arena, NULL, &folder));
+  mok_status status = try_compiler_in(arena, c, folder);
+  mok_temp_folder_remove(folder);
+  return status;
+}
+
 static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const char *folder, const char *subfolder,
                              mok_image *out) {
   MOK_TRY(mok_compilation_write(arena, c, folder, subfolder));
@@ -125,11 +155,17 @@ static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const c
   mok_child_end end = {0};
   MOK_TRY(mok_child_exec(argv, folder, &log, &end));
   if (!end.exited || end.number != 0) {
+    MOK_TRY(try_compiler(arena, c));
     const char *what = end.exited ? mok_arena_printf(arena, "%s failed with status %d", c->compiler, end.number)
                                   : mok_arena_printf(arena, "%s was ended: %s", c->compiler, strsignal(end.number));
     return mok_keep_failed(arena, c, reproducing_command(arena, c), log.data, what);
   }
-  MOK_TRY(mok_file_read(arena, mok_path_join(arena, folder, library_name), LIBRARY_LIMIT, &out->code));
+  const char *library = mok_path_join(arena, folder, library_name);
+  if (!mok_file_exists(library))
+    return MOK_ERROR(MOK_ERR_IO,
+                     "%s ended without an error but wrote nothing: this is no C++ compiler%s\n  MOKGEN_CXX names another one",
+                     c->path, mok_log_excerpt(arena, log.data));
+  MOK_TRY(mok_file_read(arena, library, LIBRARY_LIMIT, &out->code));
   out->code.name = library_name;
   out->log = log.data;
   return MOK_OK;

@@ -8,8 +8,7 @@
 
 enum { SHOWN_LINES = 20 };
 
-/* The first lines of the log, indented. */
-static const char *excerpt(mok_arena *arena, const char *log) {
+const char *mok_log_excerpt(mok_arena *arena, const char *log) {
   mok_buf out = mok_buf_make(arena);
   int lines = 0;
   while (*log && lines < SHOWN_LINES) {
@@ -25,7 +24,7 @@ static const char *excerpt(mok_arena *arena, const char *log) {
 }
 
 mok_status mok_keep_failed(mok_arena *arena, const mok_compilation *c, const char *command, const char *log, const char *what) {
-  const char *shown = excerpt(arena, log);
+  const char *shown = mok_log_excerpt(arena, log);
   const char *temporary = getenv("TMPDIR");
   char *folder = mok_arena_printf(arena, "%s/mokgen-failed-XXXXXX", temporary && temporary[0] ? temporary : "/tmp");
   if (!mkdtemp(folder))

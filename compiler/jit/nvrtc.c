@@ -51,7 +51,8 @@ mok_status mok_nvrtc_prepare(mok_arena *arena, mok_compilation *c) {
   *line_end = '\0';
   c->identity = mok_arena_printf(arena, "NVRTC %s", reply.data + 1);
   c->path = line_end + 1;
-  c->compiler = mok_arena_strndup(arena, c->identity, strcspn(c->identity, "b") - 1); /* "NVRTC 13.0 build ..." */
+  const char *build = strstr(c->identity, " build "); /* "NVRTC 13.0 build ..." */
+  c->compiler = build ? mok_arena_strndup(arena, c->identity, (size_t)(build - c->identity)) : c->identity;
 
   mok_compilation_argument(c, mok_arena_printf(arena, "--gpu-architecture=%s", c->target->name));
   mok_compilation_argument(c, "--std=c++17");

@@ -33,6 +33,9 @@ static void set_compiler(const char *version, const char *body) {
   setenv("MOKGEN_CXX", path, 1);
 }
 
+/* Start of a body that fails for kernels only. */
+#define IF_KERNEL "if [ ! -f kernel.cu ]; then echo works > $out; exit 0; fi; "
+
 static int calls(void) {
   if (!mok_file_exists(counter)) return 0;
   char *text = mok_test_read(counter);
@@ -174,6 +177,36 @@ START_TEST(damaged_entry_is_rebuilt) {
 }
 END_TEST
 
+/* What else may stand in an entry's place: neither read from nor written to, and replaced where that loses nothing. */
+START_TEST(entry_that_is_no_file) {
+  mok_image image;
+  mok_assert_ok(compile("kernel", true, &image));
+  size_t count = 0;
+  const char *path = mok_path_join(arena, cache, list(&count)[0].key), *elsewhere = mok_test_path("elsewhere");
+  for (int kind = 0; kind < 4; kind++) {
+    ck_assert_int_eq(remove(path), 0);
+    if (kind == 0) ck_assert_int_eq(mkfifo(path, 0600), 0);
+    if (kind == 1) ck_assert_int_eq(mkdir(path, 0700), 0);
+    if (kind == 2) ck_assert_int_eq(symlink("/dev/full", path), 0);
+    if (kind == 3) ck_assert_int_eq(symlink(elsewhere, path), 0);
+    mok_assert_ok(compile("kernel", true, &image));
+    ck_assert(!image.from_cache);
+    check_code(&image, "kernel");
+    mok_assert_ok(compile("kernel", true, &image));
+    ck_assert(image.from_cache);
+  }
+  ck_assert(!mok_file_exists(elsewhere));
+  ck_assert_int_eq(remove(path), 0);
+  ck_assert_int_eq(mkdir(path, 0700), 0);
+  mok_test_write(mok_path_join(arena, path, "mine"), "");
+  for (int i = 0; i < 2; i++) { /* a folder with something in it stays, and costs time only */
+    mok_assert_ok(compile("kernel", true, &image));
+    ck_assert(!image.from_cache);
+  }
+  ck_assert(mok_file_exists(mok_path_join(arena, path, "mine")));
+}
+END_TEST
+
 START_TEST(two_processes_race) {
   enum { PROCESSES = 4 };
   set_compiler("fake (Test) 1.2.3", "sleep 0.3; printf 'code of ' > $out; cat kernel.cu >> $out");
@@ -281,7 +314,7 @@ END_TEST
 /* ------------------------------------------------------------------------------------------------ failures */
 
 START_TEST(failure_keeps_the_source_and_is_not_cached) {
-  set_compiler("fake (Test) 1.2.3", "echo \"kernel.cu:1:1: error: odd\" >&2; exit 1");
+  set_compiler("fake (Test) 1.2.3", IF_KERNEL "echo \"kernel.cu:1:1: error: odd\" >&2; exit 1");
   mok_image image;
   for (int i = 0; i < 2; i++) {
     mok_status status = compile("bad kernel", true, &image);
@@ -300,15 +333,62 @@ START_TEST(failure_keeps_the_source_and_is_not_cached) {
     free(command);
     mok_status_free(status);
   }
-  ck_assert_int_eq(calls(), 2);
+  ck_assert_int_eq(calls(), 4); /* after each failure, whether the compiler works at all */
   ck_assert_int_eq(mok_test_entries(temporary), 2); /* the two kept ones, and nothing else */
 }
 END_TEST
 
 START_TEST(crash_of_the_compiler) {
-  set_compiler("fake (Test) 1.2.3", "kill -SEGV $$");
+  set_compiler("fake (Test) 1.2.3", IF_KERNEL "kill -SEGV $$");
   mok_image image;
   mok_assert_error(compile("kernel", true, &image), MOK_ERR_CODEGEN, "Segmentation fault");
+}
+END_TEST
+
+/* What does not even compile an empty file is no compiler that works, and no bug of ours. */
+START_TEST(compiler_that_does_not_work) {
+  static const struct {
+    const char *body, *said;
+  } broken[] = {
+      {"echo 'cannot execute cc1plus' >&2; exit 1", "it does not even compile a file with one variable\n  | cannot"},
+      {"kill -KILL $$", "does not work"},
+      {"if [ -f kernel.cu ]; then exit 1; fi", "does not work"}, /* an end without an error, and without a file */
+      {"exit 0", "wrote nothing"},
+      {"echo 'nothing to do'", "wrote nothing: this is no C++ compiler\n  | nothing to do"},
+  };
+  for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+    set_compiler("fake (Test) 1.2.3", broken[i].body);
+    mok_image image;
+    mok_assert_error(compile("kernel", true, &image), MOK_ERR_IO, broken[i].said);
+    ck_assert_int_eq(mok_test_entries(temporary), 0);
+  }
+}
+END_TEST
+
+/* Variables that are not in the cache's key do not reach the compiler. */
+START_TEST(environment_of_the_compiler) {
+  static const char *const names[] = {"CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LANG", "LD_RUN_PATH"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], "mark-of-the-test", 1);
+  setenv("CPATH_OF_SOMEBODY", "kept-by-the-test", 1);
+  set_compiler("fake (Test) 1.2.3", "env > $out");
+  mok_image image;
+  mok_assert_ok(compile("kernel", true, &image));
+  const char *seen = mok_arena_strndup(arena, image.code.data, image.code.size);
+  ck_assert_ptr_null(strstr(seen, "mark-of-the-test"));
+  ck_assert_ptr_nonnull(strstr(seen, "CPATH_OF_SOMEBODY=kept-by-the-test\n"));
+  ck_assert_ptr_nonnull(strstr(seen, "LC_ALL=C\n"));
+}
+END_TEST
+
+/* `yes` ends by SIGPIPE when its reader does, as in a shell of the user's. */
+START_TEST(compiler_gets_the_usual_sigpipe) {
+  signal(SIGPIPE, SIG_IGN); /* as the tool does */
+  set_compiler("fake (Test) 1.2.3",
+               "(yes; echo $? >status) 2>/dev/null | head -1 >/dev/null; sleep 0.1; cat status >$out; echo end >>$out");
+  mok_image image;
+  mok_assert_ok(compile("kernel", false, &image));
+  ck_assert_str_eq(mok_arena_strndup(arena, image.code.data, image.code.size), "141\nend\n");
+  signal(SIGPIPE, SIG_DFL);
 }
 END_TEST
 
@@ -472,6 +552,7 @@ int main(void) {
   tcase_add_test(test, other_input_misses);
   tcase_add_test(test, key_depends_on_each_field);
   tcase_add_test(test, damaged_entry_is_rebuilt);
+  tcase_add_test(test, entry_that_is_no_file);
   tcase_add_test(test, two_processes_race);
   tcase_add_test(test, unusable_folder_only_costs_time);
   tcase_add_test(test, folder_by_environment);
@@ -479,6 +560,9 @@ int main(void) {
   tcase_add_test(test, clear_removes_entries_only);
   tcase_add_test(test, failure_keeps_the_source_and_is_not_cached);
   tcase_add_test(test, crash_of_the_compiler);
+  tcase_add_test(test, compiler_that_does_not_work);
+  tcase_add_test(test, environment_of_the_compiler);
+  tcase_add_test(test, compiler_gets_the_usual_sigpipe);
   tcase_add_test(test, crash_in_a_child);
   tcase_add_test(test, interrupt_ends_a_compilation);
   tcase_add_test(test, no_cxx_compiler);
