@@ -46,10 +46,11 @@ if [ -z "$mokgen" ]; then
 fi
 [ -n "$mokgen" ] || { echo "run.sh: no mokgen beside this file or in build/; name it with --mokgen" >&2; exit 2; }
 mokgen=$(readlink -f "$mokgen")
-tool=("$mokgen")
+tool=("$mokgen") loader=()
 if ! "$mokgen" --version >"$work/version" 2>&1; then
   # An older C library than the one mokgen was linked with: take the one that was packed beside it.
-  tool=("$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib:${LD_LIBRARY_PATH:-}" "$mokgen")
+  loader=("$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib:${LD_LIBRARY_PATH:-}")
+  tool=("${loader[@]}" "$mokgen")
   if ! "${tool[@]}" --version >"$work/version2" 2>&1; then
     cat "$work/version" "$work/version2"
     report FAIL start "mokgen does not start, with the system's C library or with the packed one"
@@ -107,7 +108,7 @@ run_case() {
   # A protocol that is wrong everywhere costs ten seconds a case: three in a row say enough.
   if [ $streak -ge 3 ]; then report SKIP "$name" "three cases before it in its group failed"; return; fi
   start=$(date +%s%N)
-  env ${run_env[@]+"${run_env[@]}"} timeout -k 5 "${case_limit:-60}" ${prefix[@]+"${prefix[@]}"} "${tool[@]}" run -v --target sm_90a "$@" \
+  env ${run_env[@]+"${run_env[@]}"} timeout -k 5 "${case_limit:-60}" ${prefix[@]+"${prefix[@]}"} "${tool[@]}" "${tool_command:-run}" -v --target sm_90a "$@" \
     >"$log" 2>&1 </dev/null
   status=$?
   took=$((($(date +%s%N) - start) / 1000000))
@@ -117,7 +118,7 @@ run_case() {
     report PASS "$name" "${line#PASS } (${took} ms)"
   else
     streak=$((streak + 1))
-    report FAIL "$name" "exit code $status after $took ms: mokgen run $*"
+    report FAIL "$name" "exit code $status after $took ms: mokgen ${tool_command:-run} $*"
     [ $status = 124 ] && echo "    | the case did not end within ${case_limit:-60} s"
     tail -n 12 "$log" | cut -c 1-400 | sed 's/^/    | /'
     if [ -z "$emulate" ] && [ "$status" != 6 ] && command -v nvidia-smi >/dev/null && ! nvidia-smi >"$logs/$name.smi" 2>&1; then
@@ -185,15 +186,41 @@ while IFS='|' read -r g n m f; do
   fi
 done < <(cases)
 
-# ---------------------------------------------------------------------------------------------------- libmok's own tests
+# ---------------------------------------------------------------------------------------------------- libmok as a program uses it
 
-for test in "$here"/bin/gpu_*; do
-  [ -x "$test" ] || continue
+# gpu_steps on the tiny layer, with faults; the emulated driver does less of it.
+steps=$here/bin/gpu_steps
+[ -x "$steps" ] || steps=$(dirname "$mokgen")/tests/gpu/gpu_steps
+for ranks in 1 2; do
   wanted library || continue
-  name=$(basename "$test")
-  if timeout -k 5 120 "$test" "$here" >"$logs/$name.log" 2>&1; then report PASS "$name" "$(tail -1 "$logs/$name.log")"
-  else report FAIL "$name" "exit code $?"; tail -n 20 "$logs/$name.log" | sed 's/^/    | /'; fi
+  name=library-steps-$ranks log=$logs/library-steps-$ranks.log launches=1000
+  set -- "$here/models/tiny.lua" -D topology.gpus=$ranks
+  [ -n "$emulate" ] && launches=20 && set -- "$@" -D workload.tokens_per_gpu=48 -D model.hidden=64 -D model.intermediate=64
+  if ! "${tool[@]}" build -q --target sm_90a "$@" -o "$work/steps-$ranks.mok" >"$log" 2>&1 || { [ -n "$emulate" ] && ! emulated "$@"; }; then
+    report FAIL "$name" "cannot build the package"
+    tail -n 5 "$log" | sed 's/^/    | /'
+    continue
+  fi
+  if env ${run_env[@]+"${run_env[@]}"} timeout -k 5 120 ${loader[@]+"${loader[@]}"} "$steps" "$work/steps-$ranks.mok" $launches >"$log" 2>&1; then
+    report PASS "$name" "$(tail -1 "$log")"
+    grep told: "$log" | cut -c 1-300 | sed 's/^/    | /'
+  else
+    report FAIL "$name" "exit code $?"
+    tail -n 20 "$log" | sed 's/^/    | /'
+  fi
 done
+
+# A package built elsewhere, run and measured.
+if wanted package; then
+  set -- "$here/models/tiny.lua" -D model.activation=geglu -D model.clamp=0.5
+  if "${tool[@]}" build -q --target sm_90a "$@" -o "$work/package.mok" >"$logs/package.log" 2>&1 && { [ -z "$emulate" ] || emulated "$@"; }; then
+    run_case package run -- "$work/package.mok"
+    [ -n "$emulate" ] && run_env+=(MOKGEN_CUBLAS="$emulate")
+    tool_command=bench run_case package bench -- "$work/package.mok" --iters 20
+  else
+    report FAIL package "cannot build the package"
+  fi
+fi
 
 # ---------------------------------------------------------------------------------------------------- compute-sanitizer
 
