@@ -12,6 +12,8 @@
 
 enum { FOUND = 'F', NOT_FOUND = 'N' };
 
+static const char no_cache[] = "--no-cache"; /* NVRTC's, not ours */
+
 static void probe(void *user, int fd) {
   const int arch = *(const int *)user;
   mok_arena *arena = mok_arena_create();
@@ -58,6 +60,8 @@ mok_status mok_nvrtc_prepare(mok_arena *arena, mok_compilation *c) {
   mok_compilation_argument(c, "--std=c++17");
   mok_compilation_argument(c, "--prec-div=false"); /* 2 ulp in fp32; the exact division costs an epilogue a call per column */
   mok_compilation_argument(c, "--ptxas-options=-v");
+  /* Where there is a driver NVRTC has a cache of its own, and what comes from it has no log: nothing would show spills. */
+  mok_compilation_argument(c, no_cache);
   return MOK_OK;
 }
 
@@ -123,7 +127,8 @@ static void compile(void *user, int fd) {
 static const char *reproducing_command(mok_arena *arena, const mok_compilation *c) {
   mok_buf text = mok_buf_make(arena);
   mok_buf_puts(&text, "nvcc -cubin");
-  for (size_t i = 0; i < c->argument_count; i++) mok_buf_printf(&text, " %s", c->arguments[i]);
+  for (size_t i = 0; i < c->argument_count; i++)
+    if (c->arguments[i] != no_cache) mok_buf_printf(&text, " %s", c->arguments[i]); /* nvcc has none */
   mok_buf_printf(&text, " -o forward.cubin %s", c->kernel.name);
   return text.data;
 }
