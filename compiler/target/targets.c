@@ -3,7 +3,7 @@
 #include "target.h"
 
 const mok_target mok_targets[] = {
-    {"sm_90a", "sm90", "compiled only", false},
+    {"sm_90a", "sm90", "run on H200", false},
     {"sm_100a", NULL, "planned", false},
     {"sm_103a", NULL, "planned", false},
     {"host", "host", "run on the CPU", true},
