@@ -221,7 +221,8 @@ static const char *edit_plan(const char *text, const char *field, const char *nu
 
 /* What no plan can hold is refused where it is read: no check of the plan has to calculate with it. */
 START_TEST(edited_plan_numbers_are_bounded) {
-  const char *text = print(lower(PLAN(NULL), "build"));
+  const mok_plan *plan = PLAN(NULL);
+  const char *text = print(lower(plan, "build"));
   static const char *const numbers[] = {"-9223372036854775808", "9223372036854775807", "-1", "4611686018427387904"};
   for (size_t i = 0; i < MOK_NUM_PLAN; ++i) {
     const mok_plan_info *field = &mok_plan_fields[i];
@@ -231,6 +232,9 @@ START_TEST(edited_plan_numbers_are_bounded) {
       expect_message(mok_arena_printf(arena, "plan.%s is out of range: 0 to ", field->name));
     }
   }
+  for (size_t i = 0; i < MOK_NUM_PLAN; ++i) /* a number in range that something may be divided by */
+    if (mok_plan_fields[i].kind == MOK_PK_INT && *(const int64_t *)((const char *)plan + mok_plan_fields[i].offset) > 0)
+      plan_must_fail(edit_plan(text, mok_plan_fields[i].name, "0"));
   plan_must_fail(replace(text, "\"H200\", sms = \"auto\"", "\"H200\", sms = -9223372036854775808 : i64"));
   expect_message("topology.gpu has sms out of range: 2 to 1024");
 }
