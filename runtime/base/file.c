@@ -110,6 +110,7 @@ mok_status mok_file_write(const char *path, const void *data, size_t size) {
     return mok_fd_write(STDOUT_FILENO, "standard output", data, size);
   }
   struct stat info;
+  if (!path[0]) return MOK_ERROR(MOK_ERR_IO, "the name of the file to write is empty");
   if (stat(path, &info) != 0) return write_through_temporary(path, 0, data, size);
   if (S_ISDIR(info.st_mode)) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: it is a folder", path);
   if (!S_ISREG(info.st_mode)) return write_special(path, data, size);
@@ -117,6 +118,30 @@ mok_status mok_file_write(const char *path, const void *data, size_t size) {
   if (!real) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
   mok_status status = write_through_temporary(real, info.st_mode & 0777, data, size);
   free(real);
+  return status;
+}
+
+mok_status mok_file_check(const char *path) {
+  struct stat info;
+  if (strcmp(path, "-") == 0) return MOK_OK;
+  if (!path[0]) return MOK_ERROR(MOK_ERR_IO, "the name of the file to write is empty");
+  const bool there = stat(path, &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: it is a folder", path);
+  if (there && !S_ISREG(info.st_mode)) return MOK_OK; /* to open a pipe would be to wait for its reader */
+  if (!there && path[strlen(path) - 1] == '/') return MOK_ERROR(MOK_ERR_IO, "cannot write %s: no such folder", path);
+  char folder[MOK_TEMP_PATH], temp[MOK_TEMP_PATH];
+  char *real = there ? realpath(path, NULL) : NULL;
+  mok_status status = mok_parent_of(real ? real : path, folder);
+  free(real);
+  if (status) return status;
+  MOK_TRY(mok_temp_register(folder, temp));
+  const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  if (fd >= 0) {
+    close(fd);
+    unlink(temp);
+  }
+  mok_temp_forget(temp);
   return status;
 }
 

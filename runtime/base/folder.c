@@ -175,7 +175,7 @@ static mok_status write_files(const char *temp, const char *path, const mok_blob
   mok_status status = MOK_OK;
   for (size_t i = 0; i < count && !status; i++) {
     const char *name = files[i].name;
-    char shown[MOK_TEMP_PATH];
+    char shown[MOK_TEMP_PATH + NAME_MAX + 2];
     snprintf(shown, sizeof shown, "%s/%s", path, name);
     if (!name[0] || name[0] == '.' || strchr(name, '/')) {
       status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: not a plain file name", shown);
@@ -192,21 +192,30 @@ static mok_status write_files(const char *temp, const char *path, const mok_blob
   return mok_fd_sync_close(folder, path, status);
 }
 
-/* Puts `temp` at `path`; what stood there ends up at `temp`. */
-static int exchange(const char *temp, const char *path) {
-  if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
-  /* A file system without exchange: two renames, undone if the second fails. */
+/* The same on a file system without exchange: a rename each way, undone if the second fails. */
+static int exchange_by_renames(const char *temp, const char *path) {
   char aside[MOK_TEMP_PATH + 4];
   snprintf(aside, sizeof aside, "%s.old", temp);
   if (rename(path, aside) != 0) return -1;
   if (rename(temp, path) != 0) {
     int reason = errno;
-    (void)rename(aside, path);
+    if (rename(aside, path) != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)) {
+      /* Another process used the gap: the old folder is replaced, by theirs. */
+      (void)mok_temp_remove_flat(aside);
+      reason = ENOENT;
+    }
     errno = reason;
     return -1;
   }
-  return rename(aside, temp);
+  if (rename(aside, temp) != 0) (void)mok_temp_remove_flat(aside);
+  return 0;
+}
+
+/* Puts `temp` at `path`; what stood there ends up at `temp`, or nowhere. */
+static int exchange(const char *temp, const char *path) {
+  if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
+  return exchange_by_renames(temp, path);
 }
 
 /* *moved: nobody else put something at `path`, or took it away, since it was looked at; false: look again. */
@@ -267,21 +276,46 @@ static mok_status folder_write(const char *path, bool replace, const contents *w
   return status;
 }
 
-mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker) {
-  const contents wanted = {files, count, marker};
-  char name[MOK_TEMP_PATH];
+/* What mok_folder_write will write for `path`: the folder behind a link is replaced, not the link. */
+static mok_status place(const char *path, const contents *wanted, char real[MOK_TEMP_PATH], bool *replace) {
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/') length--;
   if (length == 0) return MOK_ERROR(MOK_ERR_IO, "the name of the folder to write is empty");
-  if (length >= sizeof name) return MOK_ERROR(MOK_ERR_IO, "path too long: %.80s...", path);
-  memcpy(name, path, length);
-  name[length] = 0;
+  if (length >= MOK_TEMP_PATH) return MOK_ERROR(MOK_ERR_IO, "path too long: %.80s...", path);
+  memcpy(real, path, length);
+  real[length] = 0;
+  MOK_TRY(look(real, wanted, replace));
+  if (!*replace) return MOK_OK;
+  char *behind = realpath(real, NULL);
+  if (!behind || strlen(behind) >= MOK_TEMP_PATH) {
+    mok_status status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", real, behind ? "path too long" : strerror(errno));
+    free(behind);
+    return status;
+  }
+  strcpy(real, behind);
+  free(behind);
+  return MOK_OK;
+}
+
+mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker) {
+  const contents wanted = {files, count, marker};
+  char real[MOK_TEMP_PATH];
   bool replace;
-  MOK_TRY(look(name, &wanted, &replace));
-  if (!replace) return folder_write(name, false, &wanted);
-  char *real = realpath(name, NULL); /* the folder behind a link is replaced, not the link */
-  if (!real) return MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", name, strerror(errno));
-  mok_status status = folder_write(real, true, &wanted);
-  free(real);
+  MOK_TRY(place(path, &wanted, real, &replace));
+  return folder_write(real, replace, &wanted);
+}
+
+mok_status mok_folder_check(const char *path, const char *marker, const char *word) {
+  const mok_blob file = {marker, word, strlen(word)};
+  const contents wanted = {&file, 1, marker};
+  char real[MOK_TEMP_PATH], parent[MOK_TEMP_PATH], temp[MOK_TEMP_PATH];
+  bool replace;
+  MOK_TRY(place(path, &wanted, real, &replace));
+  MOK_TRY(mok_parent_of(real, parent));
+  MOK_TRY(mok_temp_register(parent, temp));
+  mok_status status = MOK_OK;
+  if (mkdir(temp, 0700) != 0) status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  else (void)rmdir(temp);
+  mok_temp_forget(temp);
   return status;
 }

@@ -49,8 +49,10 @@ void mok_temp_forget(const char *path) {
 }
 
 void mok_temp_remove_all(void) {
-  for (int i = 0; i < SLOTS; i++) {
-    if (atomic_load(&slots[i].state) == LIVE && slots[i].owner == getpid()) mok_temp_remove_flat(slots[i].path);
+  /* One folder may lie in another, mostly in a later slot: the second pass finds the outer one empty whatever the order was. */
+  for (int i = 2 * SLOTS - 1; i >= 0; i--) {
+    const int slot = i % SLOTS;
+    if (atomic_load(&slots[slot].state) == LIVE && slots[slot].owner == getpid()) mok_temp_remove_flat(slots[slot].path);
   }
 }
 

@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,7 +136,7 @@ START_TEST(folder_is_written) {
 }
 END_TEST
 
-START_TEST(own_folder_is_replaced) {
+static void replace_own_folder(void) {
   const char *path = mok_test_path("p.mok/");
   static const char listing[] = "mok-package 1\nfile plan.txt 11 0\nfile stale.txt 1 0\n";
   const mok_blob old[] = {{MARKER, listing, sizeof listing - 1}, {"stale.txt", "x", 1}};
@@ -144,6 +146,8 @@ START_TEST(own_folder_is_replaced) {
   ck_assert(mok_file_exists(mok_test_path("p.mok/plan.txt")));
   ck_assert_int_eq(mok_test_entries(mok_test_folder()), 1);
 }
+
+START_TEST(own_folder_is_replaced) { replace_own_folder(); }
 END_TEST
 
 START_TEST(a_link_to_the_own_folder_stays_a_link) {
@@ -196,7 +200,7 @@ START_TEST(foreign_things_are_left_untouched) {
 END_TEST
 
 /* Those that find nothing there and those that find a package, at the same time. */
-START_TEST(processes_that_write_one_folder_all_succeed) {
+static void write_one_folder_at_once(void) {
   enum { PROCESSES = 6, ROUNDS = 20 };
   const char *path = mok_test_path("p.mok");
   static const char listing[] = "mok-package 1\nfile plan.txt 11 0\n";
@@ -218,6 +222,25 @@ START_TEST(processes_that_write_one_folder_all_succeed) {
     ck_assert_int_eq(mok_test_entries(mok_test_folder()), 1);
     mok_assert_ok(mok_folder_remove_all(path));
   }
+}
+
+START_TEST(processes_that_write_one_folder_all_succeed) { write_one_folder_at_once(); }
+END_TEST
+
+/* The file system of this process cannot exchange two names, as over a network or in some containers. */
+static bool no_exchange;
+int renameat2(int old_folder, const char *old, int new_folder, const char *new, unsigned flags) {
+  if (!no_exchange) return (int)syscall(SYS_renameat2, old_folder, old, new_folder, new, flags);
+  errno = EINVAL;
+  return -1;
+}
+
+START_TEST(own_folder_is_replaced_without_exchange) {
+  no_exchange = true;
+  replace_own_folder();
+  mok_assert_ok(mok_folder_remove_all(mok_test_path("p.mok")));
+  write_one_folder_at_once();
+  no_exchange = false;
 }
 END_TEST
 
@@ -280,6 +303,45 @@ START_TEST(temporary_folder_comes_and_goes) {
 }
 END_TEST
 
+START_TEST(checks_foresee_what_writing_will_say) {
+  const char *here = mok_test_folder();
+  mok_test_write(mok_test_path("file"), "x");
+  mok_assert_ok(mok_folder_create_all(mok_test_path("foreign")));
+  ck_assert_int_eq(symlink("file", mok_test_path("link")), 0);
+  mok_assert_ok(mok_folder_write(mok_test_path("p.mok"), package, 1, MARKER));
+  const int before = mok_test_entries(here);
+  static const char *const fine[] = {"new", "p.mok", "p.mok/", "new/"};
+  for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++)
+    mok_assert_ok(mok_folder_check(mok_test_path(fine[i]), MARKER, "mok-package"));
+  static const struct {
+    const char *path, *said;
+  } wrong[] = {
+      {"foreign", "did not make it"}, {"file", "not a folder"},      {"none/p.mok", "No such file"},
+      {"file/p.mok", "Not a directory"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    mok_assert_error(mok_folder_check(mok_test_path(wrong[i].path), MARKER, "mok-package"), MOK_ERR_IO, wrong[i].said);
+    mok_assert_error(mok_folder_write(mok_test_path(wrong[i].path), package, 2, MARKER), MOK_ERR_IO, wrong[i].said);
+  }
+  mok_assert_error(mok_folder_check(mok_test_path("p.mok"), MARKER, "mokgen-run"), MOK_ERR_IO, "did not make it");
+  mok_assert_error(mok_folder_check("/proc/p.mok", MARKER, "mok-package"), MOK_ERR_IO, "cannot write /proc/p.mok");
+  mok_assert_error(mok_folder_check("", MARKER, "mok-package"), MOK_ERR_IO, "empty");
+
+  mok_assert_ok(mok_file_check("-"));
+  mok_assert_ok(mok_file_check("/dev/full"));
+  mok_assert_ok(mok_file_check(mok_test_path("new")));
+  mok_assert_ok(mok_file_check(mok_test_path("link")));
+  mok_assert_error(mok_file_check(mok_test_path("new/")), MOK_ERR_IO, "no such folder");
+  mok_assert_error(mok_file_check(mok_test_path("foreign")), MOK_ERR_IO, "it is a folder");
+  mok_assert_error(mok_file_check(mok_test_path("none/file")), MOK_ERR_IO, "No such file");
+  mok_assert_error(mok_file_check(mok_test_path("file/file")), MOK_ERR_IO, "Not a directory");
+  mok_assert_error(mok_file_check("/proc/file"), MOK_ERR_IO, "cannot write /proc/file");
+  mok_assert_error(mok_file_check(""), MOK_ERR_IO, "empty");
+  mok_assert_error(mok_file_write("", "x", 1), MOK_ERR_IO, "empty");
+  ck_assert_int_eq(mok_test_entries(here), before); /* a check leaves nothing */
+}
+END_TEST
+
 /* Forks a process that makes a temporary folder with a file in it and then does what `act` says; returns how it ended. */
 static int child_with_temporaries(void (*act)(void)) {
   const char *parent = mok_test_folder();
@@ -288,11 +350,17 @@ static int child_with_temporaries(void (*act)(void)) {
   ck_assert_int_ge(pid, 0);
   if (pid == 0) {
     mok_arena *arena = mok_arena_create();
-    const char *path = NULL;
+    const char *path = NULL, *inner = NULL, *later = NULL;
+    char first[MOK_TEMP_PATH];
     mok_interrupt_install();
+    mok_status_free(mok_temp_register(parent, first));
     mok_status_free(mok_temp_folder_create(arena, parent, &path));
     if (!path) _exit(99);
-    int fd = open(mok_path_join(arena, path, "half"), O_CREAT | O_WRONLY, 0600);
+    mok_status_free(mok_temp_folder_create(arena, path, &later));
+    mok_temp_forget(first);
+    mok_status_free(mok_temp_folder_create(arena, path, &inner)); /* in a slot before that of the folder it is in */
+    if (!inner || !later) _exit(99);
+    int fd = open(mok_path_join(arena, inner, "half"), O_CREAT | O_WRONLY, 0600);
     if (fd < 0) _exit(99);
     close(fd);
     act();
@@ -379,8 +447,10 @@ int main(void) {
   tcase_add_test(folders, a_link_to_the_own_folder_stays_a_link);
   tcase_add_test(folders, foreign_things_are_left_untouched);
   tcase_add_test(folders, processes_that_write_one_folder_all_succeed);
+  tcase_add_test(folders, own_folder_is_replaced_without_exchange);
   tcase_add_test(folders, unwritable_folders_say_why);
   tcase_add_test(folders, relative_and_nested_paths);
+  tcase_add_test(folders, checks_foresee_what_writing_will_say);
   tcase_add_test(folders, temporary_folder_comes_and_goes);
   suite_add_tcase(suite, folders);
   TCase *interrupts = tcase_create("interrupts");
