@@ -6,14 +6,22 @@
 #include "commands.h"
 #include "stages.h"
 
-/* kernel.cu needs its two headers: a new folder with the three files, or one stream with a line before each. An existing folder
- * may hold a kernel.cu that somebody edited, so it is never replaced. */
-static mok_status write_sources(mok_session *session, const mok_sources *sources, const char *output) {
+/* A wrong -o should not wait for a compiler. The folder of --emit=cuda may hold a kernel.cu that somebody edited, so it is never
+ * replaced. */
+static mok_status check_output(const mok_emit_choice *choice, const char *output) {
+  if (choice->what != MOK_EMIT_CUDA || strcmp(output, "-") == 0) return mok_file_check(output);
+  if (mok_file_exists(output) || mok_folder_exists(output))
+    return MOK_ERROR(MOK_ERR_IO, "%s exists: --emit=cuda writes a new folder; remove it or name another", output);
+  return mok_folder_check(output, MOK_MANIFEST_NAME, "");
+}
+
+/* kernel.cu needs its two headers: a new folder with the three files, or one stream with a line before each. */
+static mok_status write_sources(mok_session *session, const mok_sources *sources, const mok_emit_choice *choice,
+                                const char *output) {
   const mok_blob files[] = {sources->kernel, sources->plan_h, sources->layout_h};
   enum { NUM_FILES = sizeof files / sizeof files[0] };
   if (strcmp(output, "-") != 0) {
-    if (mok_file_exists(output) || mok_folder_exists(output))
-      return MOK_ERROR(MOK_ERR_IO, "%s exists: --emit=cuda writes a new folder; remove it or name another", output);
+    MOK_TRY(check_output(choice, output)); /* again: the first time was some seconds ago */
     return mok_folder_write(output, files, NUM_FILES, MOK_MANIFEST_NAME);
   }
   mok_buf text = mok_buf_make(session->arena);
@@ -38,6 +46,7 @@ static mok_status emit(mok_session *session, mok_work *work, const mok_emit_choi
   work->want_ptx = choice->what == MOK_EMIT_PTX;
   if (choice->what == MOK_EMIT_CUBIN && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))
     return MOK_ERROR(MOK_ERR_USAGE, "--emit=cubin is binary: give -o FILE or redirect stdout");
+  MOK_TRY(check_output(choice, output));
   /* Whether there is PTX is known once the target is; better before a compiler runs than after. */
   if (choice->stage == MOK_STAGE_COMPILE) {
     MOK_TRY(mok_stages_run(session, work, MOK_STAGE_EMIT));
@@ -59,7 +68,7 @@ static mok_status emit(mok_session *session, mok_work *work, const mok_emit_choi
       mok_ir_print(work->module, &text);
       break;
     case MOK_EMIT_CUDA:
-      return write_sources(session, &work->sources, output);
+      return write_sources(session, &work->sources, choice, output);
     case MOK_EMIT_PTX:
       return mok_session_write(output, work->image.ptx.data, work->image.ptx.size);
     case MOK_EMIT_CUBIN:
@@ -72,9 +81,12 @@ static mok_status package(mok_session *session, mok_work *work) {
   const mok_option_value *output = &session->options.output;
   if (output->given && strcmp(output->text, "-") == 0)
     return MOK_ERROR(MOK_ERR_USAGE, "-o -: a package is a folder; --emit=STAGE goes to stdout");
+  if (output->given) MOK_TRY(mok_package_check(output->text));
+  MOK_TRY(mok_stages_run(session, work, MOK_STAGE_READ)); /* for the name */
+  const char *folder = output->given ? output->text : mok_arena_printf(session->arena, "%s.mok", work->model->name);
+  if (!output->given) MOK_TRY(mok_package_check(folder));
   MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
   mok_work_warn(session, work);
-  const char *folder = output->given ? output->text : mok_arena_printf(session->arena, "%s.mok", work->model->name);
   MOK_TRY(mok_package_write(session->arena, folder, work->plan, work->target, &work->sources, &work->image));
   mok_session_note(session, "wrote %s (%s for %s, %lld ranks, by %s%s)", folder, work->target->name, work->plan->gpu.name,
                    (long long)work->model->gpus, work->image.compiler, work->image.from_cache ? ", from the cache" : "");

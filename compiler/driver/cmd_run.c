@@ -179,9 +179,26 @@ static void result_json(const mok_work *work, const run_request *request, const 
   mok_json_finish(&json);
 }
 
+static const char dump_marker[] = "mokgen-run.txt", dump_word[] = "mokgen-run";
+
+/* Whether --dump will be able to write; asked before anything is compiled. */
+static mok_status check_dump(mok_session *session, const mok_model *m, const run_request *request) {
+  enum { SIZE_LIMIT_GB = 4 };
+  if (!session->options.dump.given) return MOK_OK;
+  const double columns = (double)(mok_up_columns(m) + m->intermediate) * (double)m->experts +
+                         (double)(mok_is_gated(m) ? 3 : 2) * (double)m->shared_intermediate;
+  double bytes = columns * (double)m->hidden * sizeof(uint16_t);
+  for (int64_t r = 0; r < m->gpus; ++r)
+    bytes += (double)request->launches.most[r] * ((double)m->hidden * (2 * sizeof(uint16_t) + sizeof(float)) +
+                                                  (double)m->top_k * (sizeof(int32_t) + sizeof(float)));
+  if (bytes > SIZE_LIMIT_GB * 1e9)
+    return MOK_ERROR(MOK_ERR_IO, "--dump would write %.1f GB, the limit is %d GB; use a smaller layer (-D model.experts=N)",
+                     bytes / 1e9, SIZE_LIMIT_GB);
+  return mok_folder_check(session->options.dump.text, dump_marker, dump_word);
+}
+
 /* --dump: arrays of each rank and the weights as .npy, mokgen-run.txt with what they are. */
 static mok_status dump(mok_session *session, const mok_problem *problem, const mok_expected *expected, const run_result *result) {
-  enum { SIZE_LIMIT_GB = 4 };
   const char *folder = session->options.dump.text;
   const mok_model *m = problem->model;
   const int64_t E = m->experts, H = m->hidden, I = m->intermediate, S = m->shared_intermediate;
@@ -195,18 +212,12 @@ static mok_status dump(mok_session *session, const mok_problem *problem, const m
       {"shared_up.npy", &problem->shared_up, {1, S, H}}, {"shared_down.npy", &problem->shared_down, {1, H, S}},
   };
   enum { NUM_WEIGHTS = sizeof weights / sizeof weights[0], PER_RANK = 5 };
-  double bytes = 2 * (double)problem->rows.bytes;
-  for (size_t i = 0; i < NUM_WEIGHTS; ++i) bytes += (double)weights[i].matrix->bytes;
-  if (bytes > SIZE_LIMIT_GB * 1e9)
-    return MOK_ERROR(MOK_ERR_IO, "--dump would write %.1f GB, the limit is %d GB; use a smaller layer (-D model.experts=N)",
-                     bytes / 1e9, SIZE_LIMIT_GB);
-
   mok_arena *arena = session->arena;
   mok_blob *files = MOK_NEW_ARRAY(arena, (size_t)m->gpus * PER_RANK + NUM_WEIGHTS + 1, mok_blob);
   size_t count = 1; /* files[0] lists the others */
   mok_buf about = mok_buf_make(arena);
-  mok_buf_printf(&about, "mokgen-run 1\nname %s\nranks %" PRId64 "\nseed %" PRIu64 "\nresult %s\ndigest %s\n", m->name, m->gpus,
-                 problem->seed, result->verdict.pass ? "PASS" : "FAIL", result->verdict.digest);
+  mok_buf_printf(&about, "%s 1\nname %s\nranks %" PRId64 "\nseed %" PRIu64 "\nresult %s\ndigest %s\n", dump_word, m->name,
+                 m->gpus, problem->seed, result->verdict.pass ? "PASS" : "FAIL", result->verdict.digest);
   for (size_t i = 0; i < NUM_WEIGHTS; ++i)
     if (weights[i].matrix->data)
       files[count++] = mok_npy(arena, weights[i].name, "<u2", weights[i].shape, 3, weights[i].matrix->data);
@@ -221,7 +232,7 @@ static mok_status dump(mok_session *session, const mok_problem *problem, const m
     files[count++] = mok_npy(arena, mok_arena_printf(arena, "expected%s", suffix), "<f4", wide, 2, expected->rows[r]);
   }
   for (size_t i = 1; i < count; ++i) mok_buf_printf(&about, "file %s\n", files[i].name);
-  files[0] = (mok_blob){"mokgen-run.txt", about.data, about.size};
+  files[0] = (mok_blob){dump_marker, about.data, about.size};
   MOK_TRY(mok_folder_write(folder, files, count, files[0].name));
   mok_session_note(session, "wrote %s (%zu files)", folder, count);
   return MOK_OK;
@@ -309,6 +320,7 @@ static mok_status run(mok_session *session, mok_work *work, mok_problem *problem
   if (work->package) MOK_TRY(mok_run_on_gpus(session, work, &request.place));
   else MOK_TRY(mok_run_target(session, work, &request.place));
   MOK_TRY(parse_request(session, work->model, &request));
+  MOK_TRY(check_dump(session, work->model, &request));
   if (!work->package) MOK_TRY(mok_stages_run(session, work, MOK_STAGE_COMPILE));
   if (request.place == MOK_RUN_HOST) MOK_TRY(run_on_host(session, work, &request, problem, &expected, &result));
   else MOK_TRY(run_on_gpus(session, work, &request, problem, &expected, &result));

@@ -8,6 +8,8 @@
 #include "../../runtime/base/sha256.h"
 #include "../../templates/mok_args.h"
 
+static const char format_word[] = "mok-package"; /* how a manifest begins */
+
 static void put_count(mok_buf *out, const char *key, int64_t value) { mok_buf_printf(out, "%s %lld\n", key, (long long)value); }
 
 /* As few digits as read back as the same number. The tool never calls setlocale. */
@@ -56,7 +58,7 @@ static void put_plan(mok_buf *out, const mok_plan *plan) {
 static mok_blob make_manifest(mok_arena *arena, const mok_plan *plan, const mok_target *target, const mok_image *image,
                               const mok_sources *sources, const char *plan_sha256, const mok_blob *files, size_t count) {
   mok_buf out = mok_buf_make(arena);
-  mok_buf_printf(&out, "mok-package %d\nmokgen %s\n", MOK_PACKAGE_FORMAT, MOKGEN_VERSION);
+  mok_buf_printf(&out, "%s %d\nmokgen %s\n", format_word, MOK_PACKAGE_FORMAT, MOKGEN_VERSION);
   mok_buf_printf(&out, "name %s\ngpu %s\n", plan->model->name, plan->gpu.name);
   put_count(&out, "gpu_sms", plan->gpu.sms);
   mok_buf_printf(&out, "target %s\ncompiler %s\n", target->name, image->compiler);
@@ -116,6 +118,8 @@ mok_status mok_package_write(mok_arena *arena, const char *folder, const mok_pla
   MOK_TRY(make_files(arena, plan, target, sources, image, files, &count));
   return mok_folder_write(folder, files, count, MOK_MANIFEST_NAME);
 }
+
+mok_status mok_package_check(const char *folder) { return mok_folder_check(folder, MOK_MANIFEST_NAME, format_word); }
 
 static void put_little_endian(mok_buf *out, uint64_t value, int bytes) {
   for (; bytes > 0; --bytes, value >>= 8) mok_buf_putc(out, (char)(value & 0xff));

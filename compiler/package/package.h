@@ -10,6 +10,9 @@
 MOK_MUST_USE mok_status mok_package_write(mok_arena *arena, const char *folder, const mok_plan *plan, const mok_target *target,
                                           const mok_sources *sources, const mok_image *image);
 
+/* Whether it would get as far as writing; for before the long work. */
+MOK_MUST_USE mok_status mok_package_check(const char *folder);
+
 /* The same package as one block of memory, in the arena. */
 MOK_MUST_USE mok_status mok_package_pack(mok_arena *arena, const mok_plan *plan, const mok_target *target,
                                          const mok_sources *sources, const mok_image *image, mok_blob *out);
