@@ -120,6 +120,20 @@ static mok_status launch(mok_workspace *ws, const mok_captured *ranks, const mok
   return MOK_OK;
 }
 
+/* With the device's context current, which encoding a tensor map needs as well. */
+static mok_status enqueue(mok_workspace *ws, const mok_forward_args *args, const mok_launch_options *options, int comm,
+                          int compute, mok_cu_stream stream, mok_captured *ranks, int *capturing) {
+  const mok_cuda *cuda = &ws->kernel->cuda;
+  const char *at = (const char *)args;
+  for (int r = 0; r < ws->ranks; r++, at += args->struct_size) {
+    mok_forward_args one;
+    MOK_TRY(mok_take_args(&one, sizeof one, sizeof one, at, "mok_forward_args"));
+    MOK_TRY(fill_rank(ws, r, &one, &ranks->ranks[r]));
+  }
+  MOK_CU_TRY(cuda, cuStreamIsCapturing(stream, capturing));
+  return launch(ws, ranks, options, comm, compute, stream);
+}
+
 static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const mok_launch_options *options,
                           mok_cu_stream stream, mok_captured *ranks, int *capturing) {
   int comm = 0, compute = 0;
@@ -128,16 +142,8 @@ static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const
   if ((comm + compute) * ws->ranks > ws->kernel->resident_ctas)
     return MOK_ERROR(MOK_ERR_GPU, "%d ranks with %d CTAs each are more than the %d that device %d runs at once", ws->ranks,
                      comm + compute, ws->kernel->resident_ctas, ws->kernel->ordinal);
-  const char *at = (const char *)args;
-  for (int r = 0; r < ws->ranks; r++, at += args->struct_size) {
-    mok_forward_args one;
-    MOK_TRY(mok_take_args(&one, sizeof one, sizeof one, at, "mok_forward_args"));
-    MOK_TRY(fill_rank(ws, r, &one, &ranks->ranks[r]));
-  }
-  const mok_cuda *cuda = &ws->kernel->cuda;
   MOK_TRY(mok_kernel_enter(ws->kernel));
-  mok_status status = mok_cuda_status(cuda, cuda->cuStreamIsCapturing(stream, capturing), "cuStreamIsCapturing");
-  if (!status) status = launch(ws, ranks, options, comm, compute, stream);
+  mok_status status = enqueue(ws, args, options, comm, compute, stream, ranks, capturing);
   mok_kernel_leave(ws->kernel);
   return status;
 }

@@ -364,7 +364,7 @@ static mok_reference_activation activation_of(const setting *s) {
   const bool plain = word && strcmp(word, "swiglu") == 0 && !package.lookup(&package, "clamp");
   mok_arena_destroy(arena);
   if (!plain) fail("the package's activation is not a plain swiglu");
-  return MOK_REFERENCE_SWIGLU;
+  return MOK_REFERENCE_swiglu;
 }
 
 /* The launch that others are compared with, against the reference. */

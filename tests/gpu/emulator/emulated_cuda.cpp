@@ -87,6 +87,10 @@ static bool fails(const char *function) {
 #define MAY_FAIL() \
   if (fails(__func__)) return MOK_CU_OUT_OF_MEMORY
 
+/* Of what works on the current context. */
+#define NEEDS_CONTEXT() \
+  if (emulated_current == 0) return 201 /* CUDA_ERROR_INVALID_CONTEXT */
+
 template <class T>
 static int make(T **out) {
   *out = (T *)malloc(1);
@@ -186,6 +190,7 @@ MOK_EXPORT int cuCtxSynchronize() { return MOK_CU_SUCCESS; }
 
 MOK_EXPORT int cuModuleLoadData(mok_cu_module *module, const void *) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return make(module);
 }
 MOK_EXPORT int cuModuleUnload(mok_cu_module module) { return drop(module); }
@@ -203,10 +208,12 @@ MOK_EXPORT int cuModuleGetFunction(mok_cu_function *function, mok_cu_module, con
 MOK_EXPORT int cuFuncGetAttribute(int *, int, mok_cu_function) { return MOK_CU_SUCCESS; }
 MOK_EXPORT int cuFuncSetAttribute(mok_cu_function, int, int) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, mok_cu_function, int, size_t) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   *blocks = (int)setting("OCCUPANCY", 1);
   return MOK_CU_SUCCESS;
 }
@@ -297,6 +304,7 @@ static int run_forward(const mok_args *args) {
 
 MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *, mok_cu_function function, void **p, void **) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   const std::string name = (const char *)function;
   typedef unsigned long long u64;
   if (name == "mok_forward") {
@@ -326,6 +334,7 @@ MOK_EXPORT int cuTensorMapEncodeTiled(void *map, int type, unsigned dimensions, 
                                       const uint64_t *strides, const unsigned *box, const unsigned *steps, int, int swizzle, int,
                                       int) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   enum { INVALID_VALUE = 1 };
   bool valid = (uintptr_t)map % 64 == 0 && type == 9 && dimensions >= 1 && dimensions <= 5 && (uintptr_t)base % 16 == 0;
   for (unsigned i = 0; valid && i < dimensions; ++i)
@@ -338,25 +347,30 @@ MOK_EXPORT int cuTensorMapEncodeTiled(void *map, int type, unsigned dimensions, 
 
 MOK_EXPORT int cuStreamCreate(mok_cu_stream *stream, unsigned) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return make(stream);
 }
 MOK_EXPORT int cuStreamDestroy(mok_cu_stream stream) { return drop(stream); }
 MOK_EXPORT int cuStreamSynchronize(mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuStreamIsCapturing(mok_cu_stream, int *status) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   *status = captured ? 1 : (int)setting("CAPTURING", 0);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuEventCreate(mok_cu_event *event, unsigned) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return make(event);
 }
 MOK_EXPORT int cuEventDestroy(mok_cu_event event) { return drop(event); }
 MOK_EXPORT int cuEventRecord(mok_cu_event, mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuEventElapsedTime(float *milliseconds, mok_cu_event, mok_cu_event) {
@@ -367,6 +381,7 @@ MOK_EXPORT int cuEventElapsedTime(float *milliseconds, mok_cu_event, mok_cu_even
 
 MOK_EXPORT int cuMemAlloc(mok_cu_pointer *pointer, size_t bytes) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   return allocate(pointer, bytes);
 }
 MOK_EXPORT int cuMemFree(mok_cu_pointer pointer) { return drop(at(pointer)); }
@@ -376,27 +391,32 @@ MOK_EXPORT int cuMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 }
 MOK_EXPORT int cuMemsetD8Async(mok_cu_pointer to, unsigned char value, size_t count, mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   memset(at(to), value, count);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuMemcpyHtoDAsync(mok_cu_pointer to, const void *from, size_t bytes, mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   if (capture([=] { return memcpy(at(to), from, bytes), 0; })) return MOK_CU_SUCCESS;
   memcpy(at(to), from, bytes);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuMemcpyDtoHAsync(void *to, mok_cu_pointer from, size_t bytes, mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   memcpy(to, at(from), bytes);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuMemcpyDtoDAsync(mok_cu_pointer to, mok_cu_pointer from, size_t bytes, mok_cu_stream) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   memcpy(at(to), at(from), bytes);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuMemcpyDtoH(void *to, mok_cu_pointer from, size_t bytes) {
   MAY_FAIL();
+  NEEDS_CONTEXT();
   memcpy(to, at(from), bytes);
   return MOK_CU_SUCCESS;
 }
