@@ -181,8 +181,8 @@ static void out_of_memory(void *user, size_t bytes) {
 /* Everything that reads the package; its memory ends with this call. */
 static mok_status load(const mok_load_args *args, mok_kernel *kernel) {
   jmp_buf no_memory;
-  mok_arena *const arena = mok_arena_create();
-  mok_arena_set_oom_hook(arena, out_of_memory, &no_memory);
+  mok_arena *const arena = mok_arena_try_create(out_of_memory, &no_memory);
+  if (!arena) return MOK_ERROR(MOK_ERR_IO, "out of memory while reading the package");
   if (setjmp(no_memory)) {
     mok_arena_destroy(arena);
     return MOK_ERROR(MOK_ERR_IO, "out of memory while reading the package");

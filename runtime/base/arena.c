@@ -31,10 +31,15 @@ _Noreturn static void out_of_memory(const mok_arena *arena, size_t bytes) {
   abort(); /* the hook broke its contract */
 }
 
-mok_arena *mok_arena_create(void) {
+mok_arena *mok_arena_try_create(mok_oom_hook hook, void *user) {
   mok_arena *arena = malloc(sizeof *arena);
+  if (arena) *arena = (mok_arena){.next_size = FIRST_CHUNK, .hook = hook, .hook_user = user};
+  return arena;
+}
+
+mok_arena *mok_arena_create(void) {
+  mok_arena *arena = mok_arena_try_create(exit_hook, NULL);
   if (!arena) exit_hook(NULL, sizeof *arena);
-  *arena = (mok_arena){.next_size = FIRST_CHUNK, .hook = exit_hook};
   return arena;
 }
 

@@ -1,7 +1,7 @@
 /* Arena: compilation data lives in one and is freed with it, never singly.
  *
  * Growth that fails calls the out-of-memory hook and does not return, so allocation is no error path of its callers. The
- * default hook prints one line and exits with 8; a library sets its own (longjmp).
+ * default hook prints one line and exits with 8; a library gives its own (longjmp).
  */
 #ifndef MOK_BASE_ARENA_H
 #define MOK_BASE_ARENA_H
@@ -15,6 +15,8 @@ typedef struct mok_arena mok_arena;
 typedef void (*mok_oom_hook)(void *user, size_t bytes); /* must not return */
 
 mok_arena *mok_arena_create(void);
+/* For a library: NULL if there is no memory for it, and a hook of its own from the start. */
+mok_arena *mok_arena_try_create(mok_oom_hook hook, void *user);
 void mok_arena_destroy(mok_arena *arena); /* accepts NULL */
 void mok_arena_set_oom_hook(mok_arena *arena, mok_oom_hook hook, void *user);
 size_t mok_arena_bytes(const mok_arena *arena); /* handed out so far */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +120,36 @@ START_TEST(overflow_is_out_of_memory) {
   mok_arena_destroy(arena);
 }
 END_TEST
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void must_not_be_called(void *user, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  _exit(9);
+}
+
+/* In a process of its own that has used up its memory; a sanitizer's allocator would end it. */
+START_TEST(no_memory_for_an_arena) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct rlimit none = {1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_AS, &none) != 0) _exit(1);
+    void *volatile last;
+    for (size_t size = 1 << 20; size > 0; size -= size > 512 ? size / 2 : 16)
+      do last = malloc(size);
+      while (last);
+    _exit(mok_arena_try_create(must_not_be_called, NULL) ? 2 : 0);
+  }
+  int end = 0;
+  ck_assert_int_eq(waitpid(child, &end, 0), child);
+  ck_assert(WIFEXITED(end));
+  ck_assert_int_eq(WEXITSTATUS(end), 0);
+  mok_arena *arena = mok_arena_try_create(must_not_be_called, NULL);
+  ck_assert_ptr_nonnull(mok_arena_alloc(arena, 1));
+  mok_arena_destroy(arena);
+}
+END_TEST
+#endif
 
 START_TEST(default_hook_exits_with_8) {
   mok_arena *arena = mok_arena_create();
@@ -339,6 +370,9 @@ int main(void) {
   tcase_add_test(arena, blocks_are_zeroed_aligned_and_apart);
   tcase_add_test(arena, arena_text);
   tcase_add_test(arena, overflow_is_out_of_memory);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  tcase_add_test(arena, no_memory_for_an_arena);
+#endif
   const char *fork_mode = getenv("CK_FORK");
   if (!fork_mode || strcmp(fork_mode, "no") != 0) tcase_add_exit_test(arena, default_hook_exits_with_8, 8);
   suite_add_tcase(suite, arena);
