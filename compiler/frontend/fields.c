@@ -143,8 +143,14 @@ static bool read_words(const field_reader *f, const mok_raw *raw, int64_t *bits)
       continue;
     }
     const field_reader part = {f->reader, f->field, mok_arena_printf(f->reader->arena, "%s[%d]", f->path, item->index)};
-    if (!read_word(&part, item->value, &bit)) ok = false;
-    else *bits |= INT64_C(1) << bit;
+    if (!read_word(&part, item->value, &bit)) {
+      ok = false;
+    } else if (*bits >> bit & 1) {
+      mok_reader_error(f->reader, item->value->loc, "each word once", "%s names '%s' twice", f->path, item->value->text);
+      ok = false;
+    } else {
+      *bits |= INT64_C(1) << bit;
+    }
   }
   if (raw->odd) {
     mok_reader_error(f->reader, raw->loc, word_hint(f->reader, NULL, words, count), "%s is no plain list of words", f->path);
@@ -156,7 +162,6 @@ static bool read_words(const field_reader *f, const mok_raw *raw, int64_t *bits)
   }
   return ok;
 }
-
 
 static bool read_row(const field_reader *f, const mok_raw *raw, const char **row) {
   const char *rows[64];

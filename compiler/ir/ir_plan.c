@@ -184,6 +184,7 @@ static void decode_field(decoder *d, const mok_field_info *field, MlirAttribute 
         const char *one = mok_attr_string(d->arena, mlirArrayAttrGetElement(a, i));
         if (!one || !mok_field_word_index(field, one, &number))
           complain(d, field->table, field->name, "holds an illegal word", field->words);
+        else if (*(int64_t *)value >> number & 1) complain(d, field->table, field->name, "holds a word twice", NULL);
         else *(int64_t *)value |= INT64_C(1) << number;
       }
       return;

@@ -204,6 +204,7 @@ START_TEST(wrong_plans_are_the_users_error) {
   plan_must_fail(replace(text, "hidden = 128 : i64", "hidden = 128 : ui64"));
   plan_must_fail(replace(text, "hidden = 128 : i64", "hidden = 128 : index"));
   plan_must_fail(replace(text, "passes = [\"forward\"]", "passes = [\"sideways\"]"));
+  plan_must_fail(replace(text, "passes = [\"forward\"]", "passes = [\"forward\", \"forward\"]"));
   plan_must_fail("module attributes {mok.after = \"build\"} {}");
 }
 END_TEST
