@@ -3,8 +3,8 @@
 
     soak.py MOKGEN [--first N] [--count N] [-j N]
 
-Configuration N is a pure function of N: a layer, a topology, token counts of each rank, routing, tiles, and a ring for 1 to 4
-laps. It runs as four kernels of the same tiles:
+Configuration N is a pure function of N and of the tool's list of activations: a layer, a topology, token counts of each rank,
+routing, tiles, and a ring for 1 to 4 laps. It runs as four kernels of the same tiles:
     first      5 schedules, every token against the reference (relative L2 error of at most 5e-3, the tool's own limit)
     ring       another ring and minibatch
     CTAs       another number of SMs in all and of communication SMs
