@@ -538,6 +538,8 @@ static void launch_short(setting *s, workspaces *w, int d, int ranks_here, int a
                                        .attributes = &cooperative,
                                        .attribute_count = 1};
   void *parameters[] = {&args};
+  w->of[d]->local_limit_ms = LOCAL_TIMEOUT_MS; /* as mok_forward keeps them for the text */
+  w->of[d]->peer_limit_ms = PEER_TIMEOUT_MS;
   if (kernel->cluster != 1) fail("clusters of %d: this launch knows none", kernel->cluster);
   ok(mok_kernel_enter(kernel));
   CUDA(s, kernel, cuLaunchKernelEx(&config, kernel->function, parameters, NULL));
