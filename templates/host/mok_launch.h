@@ -12,23 +12,23 @@ MOK_FN void mok_record_input(const mok_rank_args *args, int count, int where, un
 
 /* ---- the detector's record of each word ---- */
 
-MOK_FN mok_sync *mok_grid_sync(const mok_cta *c, unsigned number) {
+MOK_HOST_UNCHECKED MOK_FN mok_sync *mok_grid_sync(const mok_cta *c, unsigned number) {
   mok_detector *d = mok_host->detector;
   return d && number < MOK_MAX_GRID_BARRIERS ? &d->grid_barriers[c->args->rank * MOK_MAX_GRID_BARRIERS + (int)number] : NULL;
 }
 
-MOK_FN mok_sync *mok_flag_sync(const mok_cta *c, int owner, int barrier, int from) {
+MOK_HOST_UNCHECKED MOK_FN mok_sync *mok_flag_sync(const mok_cta *c, int owner, int barrier, int from) {
   mok_detector *d = mok_host->detector;
   (void)c;
   return d ? &d->flags[owner * MOK_FLAG_LINES + barrier * PLAN_GPUS + from] : NULL;
 }
 
-MOK_FN mok_counter_use *mok_counter_uses(const mok_cta *c, const unsigned *word) {
+MOK_HOST_UNCHECKED MOK_FN mok_counter_use *mok_counter_uses(const mok_cta *c, const unsigned *word) {
   return mok_host->detector->counters + c->args->rank * 2 * (mok_index)COUNTER_WORDS + (word - mok_counter_set(c, 0));
 }
 
 /* Words that a launch clears belong to the next one. */
-MOK_FN void mok_counters_cleared(const mok_cta *c, const unsigned *words, mok_index count) {
+MOK_HOST_UNCHECKED MOK_FN void mok_counters_cleared(const mok_cta *c, const unsigned *words, mok_index count) {
   mok_engine *e = mok_host;
   if (e->detector == NULL) return;
   mok_counter_use *uses = mok_counter_uses(c, words);
@@ -40,7 +40,7 @@ MOK_FN void mok_counters_cleared(const mok_cta *c, const unsigned *words, mok_in
   }
 }
 
-MOK_FN mok_counter_use *mok_counter_used(const mok_cta *c, const unsigned *word) {
+MOK_HOST_UNCHECKED MOK_FN mok_counter_use *mok_counter_used(const mok_cta *c, const unsigned *word) {
   mok_engine *e = mok_host;
   mok_counter_use *use = mok_counter_uses(c, word);
   use->used = true;
@@ -50,7 +50,8 @@ MOK_FN mok_counter_use *mok_counter_used(const mok_cta *c, const unsigned *word)
   return use;
 }
 
-MOK_FN void mok_counter_waited(const mok_cta *c, mok_index word, unsigned target, const mok_host_wait_record *wait) {
+MOK_HOST_UNCHECKED MOK_FN void mok_counter_waited(const mok_cta *c, mok_index word, unsigned target,
+                                                  const mok_host_wait_record *wait) {
   mok_engine *e = mok_host;
   if (e->detector == NULL) return;
   mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
@@ -59,7 +60,7 @@ MOK_FN void mok_counter_waited(const mok_cta *c, mok_index word, unsigned target
   mok_order_acquire(e, e->current, &use->sync, MOK_SCOPE_GPU, wait);
 }
 
-MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index word, mok_scope scope) {
+MOK_HOST_UNCHECKED MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index word, mok_scope scope) {
   mok_engine *e = mok_host;
   if (e->detector == NULL) return;
   mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
@@ -68,12 +69,18 @@ MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index word, mok_scope sc
 
 /* ---- giving up ---- */
 
-MOK_FN bool mok_is_injected(mok_host_injection what, int rank) {
+MOK_HOST_UNCHECKED MOK_FN bool mok_is_injected(mok_host_injection what, int rank) {
   return mok_host->launch->inject == what && mok_host->launch->inject_rank == rank;
 }
 
+/* Of things that are counted: is it this one? */
+MOK_HOST_UNCHECKED MOK_FN bool mok_is_injected_now(mok_host_injection what, int rank) {
+  return mok_is_injected(what, rank) && mok_host->inject_count++ == mok_host->launch->inject_number;
+}
+
 /* The first record of a rank stays; its abort word makes all others of the rank give up. */
-MOK_FN void mok_report_wait(const mok_cta *c, const mok_host_wait_record *wait, unsigned kind, int number, unsigned seen) {
+MOK_HOST_UNCHECKED MOK_FN void mok_report_wait(const mok_cta *c, const mok_host_wait_record *wait, unsigned kind, int number,
+                                               unsigned seen) {
   mok_engine *e = mok_host;
   const mok_fiber *f = e->current;
   unsigned *record = mok_control(c->args, MOK_LINE_WAIT_ERROR);
@@ -98,7 +105,8 @@ MOK_FN void mok_report_wait(const mok_cta *c, const mok_host_wait_record *wait, 
 }
 
 /* A wait that has a limit. False: given up, now or before. */
-MOK_FN bool mok_wait_bounded(mok_cta *c, mok_host_wait_record wait, unsigned kind, int number, const unsigned *poison) {
+MOK_HOST_UNCHECKED MOK_FN bool mok_wait_bounded(mok_cta *c, mok_host_wait_record wait, unsigned kind, int number,
+                                                const unsigned *poison) {
   if (c->aborted) return false;
   mok_fiber *f = mok_host->current;
   wait.given_up = mok_control(c->args, MOK_LINE_ABORT);
@@ -130,6 +138,7 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
   f->cta->number = c.cta;
 
   if (mok_is_injected(MOK_INJECT_RANK_ABSENT, c.args->rank)) {
+    (void)mok_release_add(&mok_host->launched);
     f->state = MOK_FIBER_ENDED;
     mok_to_scheduler(f, true);
   }
@@ -176,14 +185,13 @@ MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
     c->instances = instances;
     mok_fiber *f = mok_fiber_create(mok_host, c->host, worker, c, first_warp + i * warps);
     if (f == NULL) return;
-    if (mok_is_injected(MOK_INJECT_STALL_WORKER, c->args->rank) && mok_host->inject_count++ == mok_host->launch->inject_number)
-      mok_stall(f, mok_control(c->args, MOK_LINE_ABORT));
+    if (mok_is_injected_now(MOK_INJECT_STALL_WORKER, c->args->rank)) mok_stall(f, mok_control(c->args, MOK_LINE_ABORT));
     (void)mok_release_add(&c->host->started);
   }
 }
 
 /* The last act of a worker: its stores have landed, so that a barrier that follows speaks for them. */
-MOK_FN void mok_worker_leave(mok_fiber *f) {
+MOK_HOST_UNCHECKED MOK_FN void mok_worker_leave(mok_fiber *f) {
   mok_wait_stores(0);
   mok_order_end(mok_host, f);
   if (f->c->aborted) f->cta->aborted = true;
@@ -275,12 +283,11 @@ MOK_FN void mok_finish(mok_edge edge) {
   }
 }
 
-MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, mok_edge edge, const char *worker) {
+MOK_HOST_UNCHECKED MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, mok_edge edge, const char *worker) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
   mok_finish(edge);
   if (c->aborted) return;
-  if (mok_is_injected(MOK_INJECT_LOSE_SIGNAL, c->args->rank) && mok_host->inject_count++ == mok_host->launch->inject_number)
-    return;
+  if (mok_is_injected_now(MOK_INJECT_LOSE_SIGNAL, c->args->rank)) return;
   mok_counter_signalled(c, counter + index, MOK_SCOPE_GPU);
   mok_raise(mok_counter_set(c, c->epoch) + counter + index);
 }

@@ -1,12 +1,13 @@
-/* run_sample LIBRARY SEEDS: the sample layer over some schedules, also under a sanitizer, which says itself what it finds; exit 0
- * when the results are right and agree. */
+/* run_sample LIBRARY SEEDS [races]: the sample layer over some schedules, also under a sanitizer, which says itself what it finds;
+ * exit 0 when the results are right and agree. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sample_case.h"
 
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
+  if (argc < 3 || argc > 4) return 2;
+  const unsigned flags = MOK_HOST_POISON | (argc == 4 ? MOK_HOST_RACES : 0);
   const int tokens[] = {150, 37};
   layer_case *c = layer_case_create(argv[1], &sample_shape, tokens, 11);
   c->args.comm_ctas = 2;
@@ -14,7 +15,7 @@ int main(int argc, char **argv) {
   int failures = 0;
   uint64_t digest = 0;
   for (int seed = 0; seed < atoi(argv[2]); ++seed) {
-    const int result = layer_case_run(c, (uint64_t)seed, MOK_HOST_POISON, MOK_PHASE_ALL);
+    const int result = layer_case_run(c, (uint64_t)seed, flags, MOK_PHASE_ALL);
     const double error = seed == 0 ? layer_case_error(c) : 0;
     if (seed == 0) digest = layer_case_digest(c);
     if (result == MOK_HOST_OK && error < 5e-3 && layer_case_digest(c) == digest) continue;
