@@ -1,5 +1,6 @@
 /* What ODS cannot say of an op: unknown attributes, unresolved names, illegal words, wrong parents. */
 #include <stdarg.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "mlir-c/Diagnostics.h"
@@ -120,6 +121,36 @@ static void check_attributes(checker *c) {
     if (one) check_value(c, &rules[i], one);
     const size_t count = mok_op_count(c->op, rules[i].key);
     for (size_t k = 0; k < count; ++k) check_value(c, &rules[i], mok_op_at(c->arena, c->op, rules[i].key, k));
+  }
+}
+
+/* No kernel comes near these; below them, what later passes calculate does not overflow. */
+static void check_integers(checker *c) {
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(c->op); ++i) {
+    MlirNamedAttribute a = mlirOperationGetAttribute(c->op, i);
+    if (!mlirAttributeIsAInteger(a.attribute)) continue;
+    MlirStringRef key = mlirIdentifierStr(a.name);
+    const bool bytes = mlirStringRefEqual(key, mok_ref("offset")) || mlirStringRefEqual(key, mok_ref("bytes"));
+    const int64_t largest = bytes ? INT64_C(1) << 46 : INT32_MAX, value = mlirIntegerAttrGetValueInt(a.attribute);
+    if (value < 0 || value > largest)
+      complain(c, "attribute '%.*s': %" PRId64 " is out of range: 0 to %" PRId64, (int)key.length, key.data, value, largest);
+  }
+}
+
+static bool is_identifier(const char *name) {
+  if (*name >= '0' && *name <= '9') return false;
+  const size_t length = strlen(name);
+  return length > 0 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length;
+}
+
+/* The kernel's text is made of these. */
+static void check_names(checker *c) {
+  static const char *const keys[] = {"sym_name", "name"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
+    const char *name = mok_op_text(c->arena, c->op, keys[i]);
+    if (!name) continue;
+    const char *own = mok_op_is(c->op, "mok.argument") && strncmp(name, "args.", 5) == 0 ? name + 5 : name;
+    if (!is_identifier(own)) complain(c, "'%s' is no name: letters, digits and '_'", name);
   }
 }
 
@@ -249,6 +280,8 @@ static void check_op(checker *c, const char *name) {
   check_no_strangers(c);
   check_parent(c, name);
   check_attributes(c);
+  check_integers(c);
+  check_names(c);
   check_results(c);
   check_cuda(c);
   if (strcmp(name, "mok.kernel") == 0 || strcmp(name, "mok.phase") == 0 || strcmp(name, "mok.role") == 0 ||

@@ -73,7 +73,8 @@ static mok_ir_factors read_factors(const reader *r, MlirOperation op, const char
   const mok_ir_extent **list = MOK_NEW_ARRAY(r->arena, factors.count, const mok_ir_extent *);
   for (size_t i = 0; i < factors.count; ++i) {
     list[i] = find_extent(r, mok_op_at(r->arena, op, key, i));
-    factors.value *= list[i]->value;
+    /* A counter counts no further; what is larger fits no plan and is found as that. */
+    factors.value = factors.value * list[i]->value < INT32_MAX ? factors.value * list[i]->value : INT32_MAX;
   }
   factors.factor = list;
   return factors;

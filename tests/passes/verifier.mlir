@@ -51,3 +51,9 @@
 // SYNTAX: -:1:{{[0-9]+}}: error: {{.*}}expected
 // RUN: printf 'func.func @f() { return }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: Dialect `func' not found for custom op
+// RUN: for n in -1 -9223372036854775808 9223372036854775807 2147483648; do mok-opt --build --all | sed "/mok.extent @up_columns/s/= [0-9]*/= $n/" | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=RANGE || exit 1; done
+// RANGE: error: 'mok.extent' op attribute 'value': {{-?[0-9]+}} is out of range: 0 to 2147483647
+// RUN: mok-opt --build --all | sed '/mok.region @ring_x/s/at([0-9]*)/at(9223372036854775807)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=OFFSET
+// OFFSET: error: 'mok.region' op attribute 'offset': 9223372036854775807 is out of range: 0 to 70368744177664
+// RUN: mok-opt --build --all | sed '/mok.barrier rank/s/as routed/as to.be/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: 'mok.barrier' op 'to.be' is no name: letters, digits and '_'
