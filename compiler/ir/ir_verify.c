@@ -1,6 +1,6 @@
 /* What ODS cannot say of an op: unknown attributes, unresolved names, illegal words, wrong parents. */
-#include <stdarg.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "mlir-c/Diagnostics.h"
