@@ -14,8 +14,8 @@ typedef struct mok_cublas {
               int compute_type, int algorithm);
 } mok_cublas;
 
-/* In MOKGEN_CUBLAS if that is set ("none", or a library that must be there: MOK_ERR_IO), else in the loader's places and below CUDA_PATH. Not found
- * is no error. Works on the current context and the stream. */
+/* In MOKGEN_CUBLAS if that is set ("none", or a library that must be there: MOK_ERR_IO), else in the loader's places and below
+ * CUDA_PATH. Not found is no error. Works on the current context and the stream. */
 MOK_MUST_USE mok_status mok_cublas_open(mok_arena *arena, mok_cu_stream stream, mok_cublas *out);
 void mok_cublas_close(mok_cublas *cublas); /* accepts a zeroed one */
 

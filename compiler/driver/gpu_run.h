@@ -39,8 +39,8 @@ typedef struct mok_gpu_run {
   mok_cu_module *modules; /* [devices], owned */
 } mok_gpu_run;
 
-/* Loads the package (its path or memory; the rest is filled in) on the first devices, all ranks on one if colocate; makes and fills
- * the memory of every rank. */
+/* Loads the package (its path or memory; the rest is filled in) on the first devices, all ranks on one if colocate; makes and
+ * fills the memory of every rank. */
 MOK_MUST_USE mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const mok_load_args *package,
                                          const mok_target *target, bool colocate, mok_problem *problem, mok_gpu_run *out);
 void mok_gpu_run_close(mok_gpu_run *run); /* accepts one whose opening failed, and a zeroed one */

@@ -120,10 +120,11 @@ typedef struct mok_forward_args {
 
 typedef struct mok_launch_options {
   size_t struct_size;
-  /* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's gives the same bits. */
+  /* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's gives the same
+   * bits. */
   int comm_ctas, compute_ctas;
-  /* A wait inside a rank gives up after this many milliseconds, 0: 10 s; one for another rank, which may start much later, 0: 10 min.
-   * A launch that gives up ends, on every rank, and mok_check says why. */
+  /* A wait inside a rank gives up after this many milliseconds, 0: 10 s; one for another rank, which may start much later, 0:
+   * 10 min. A launch that gives up ends, on every rank, and mok_check says why. */
   uint32_t local_timeout_ms, peer_timeout_ms;
 } mok_launch_options;
 

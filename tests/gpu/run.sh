@@ -108,8 +108,8 @@ run_case() {
   # A protocol that is wrong everywhere costs ten seconds a case: three in a row say enough.
   if [ $streak -ge 3 ]; then report SKIP "$name" "three cases before it in its group failed"; return; fi
   start=$(date +%s%N)
-  env ${run_env[@]+"${run_env[@]}"} timeout -k 5 "${case_limit:-60}" ${prefix[@]+"${prefix[@]}"} "${tool[@]}" "${tool_command:-run}" -v --target sm_90a "$@" \
-    >"$log" 2>&1 </dev/null
+  env ${run_env[@]+"${run_env[@]}"} timeout -k 5 "${case_limit:-60}" ${prefix[@]+"${prefix[@]}"} \
+    "${tool[@]}" "${tool_command:-run}" -v --target sm_90a "$@" >"$log" 2>&1 </dev/null
   status=$?
   took=$((($(date +%s%N) - start) / 1000000))
   line=$(grep -E '^(PASS|FAIL) ' "$log" | tail -1)
@@ -188,6 +188,10 @@ done < <(cases)
 
 # ---------------------------------------------------------------------------------------------------- libmok as a program uses it
 
+package() { # FOLDER MODEL FLAGS
+  "${tool[@]}" build -q --target sm_90a "${@:2}" -o "$1" && { [ -z "$emulate" ] || emulated "${@:2}"; }
+}
+
 # gpu_steps on the tiny layer, with faults; the emulated driver does less of it.
 steps=$here/bin/gpu_steps
 [ -x "$steps" ] || steps=$(dirname "$mokgen")/tests/gpu/gpu_steps
@@ -196,12 +200,13 @@ for ranks in 1 2; do
   name=library-steps-$ranks log=$logs/library-steps-$ranks.log launches=1000
   set -- "$here/models/tiny.lua" -D topology.gpus=$ranks
   [ -n "$emulate" ] && launches=20 && set -- "$@" -D workload.tokens_per_gpu=48 -D model.hidden=64 -D model.intermediate=64
-  if ! "${tool[@]}" build -q --target sm_90a "$@" -o "$work/steps-$ranks.mok" >"$log" 2>&1 || { [ -n "$emulate" ] && ! emulated "$@"; }; then
+  if ! package "$work/steps-$ranks.mok" "$@" >"$log" 2>&1; then
     report FAIL "$name" "cannot build the package"
     tail -n 5 "$log" | sed 's/^/    | /'
     continue
   fi
-  if env ${run_env[@]+"${run_env[@]}"} timeout -k 5 120 ${loader[@]+"${loader[@]}"} "$steps" "$work/steps-$ranks.mok" $launches >"$log" 2>&1; then
+  if env ${run_env[@]+"${run_env[@]}"} timeout -k 5 120 ${loader[@]+"${loader[@]}"} "$steps" "$work/steps-$ranks.mok" $launches \
+    >"$log" 2>&1; then
     report PASS "$name" "$(tail -1 "$log")"
     grep told: "$log" | cut -c 1-300 | sed 's/^/    | /'
   else
@@ -213,7 +218,7 @@ done
 # A package built elsewhere, run and measured.
 if wanted package; then
   set -- "$here/models/tiny.lua" -D model.activation=geglu -D model.clamp=0.5
-  if "${tool[@]}" build -q --target sm_90a "$@" -o "$work/package.mok" >"$logs/package.log" 2>&1 && { [ -z "$emulate" ] || emulated "$@"; }; then
+  if package "$work/package.mok" "$@" >"$logs/package.log" 2>&1; then
     run_case package run -- "$work/package.mok"
     [ -n "$emulate" ] && run_env+=(MOKGEN_CUBLAS="$emulate")
     tool_command=bench run_case package bench -- "$work/package.mok" --iters 20

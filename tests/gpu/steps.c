@@ -1,10 +1,10 @@
-/* Steps through libmok as a program takes them: many launches with changing token counts, captured graphs, several workspaces, and
- * launches that go wrong. A package of several ranks runs with all of them on one device, and on as many devices if there are.
+/* Steps through libmok as a program takes them: many launches with changing token counts, captured graphs, several workspaces,
+ * and launches that go wrong. A package of several ranks runs with all of them on one device, and on as many if there are.
  *
  *   gpu_steps PACKAGE [LAUNCHES]
  *
- * A token's output has the same bits in every launch that has the token, so one launch is compared with the reference and all others
- * with that one. On the emulated driver of this folder faults come from the host target, on a GPU from what is done to its memory. */
+ * A token's output has the same bits in every launch that has the token, so one launch is compared with the reference and all
+ * others with that one. On the emulated driver faults come from the host target, on a GPU from what is done to its memory. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>

@@ -296,7 +296,8 @@ static int run_forward(const mok_args *args) {
   report.text_size = sizeof text;
   const int result = run(&launch, &report);
   /* A launch that gives up has ended well as far as the driver knows, and so has one that is refused by what it left. */
-  const bool ended = result == MOK_HOST_OK || result == MOK_HOST_ABORTED || (result == MOK_HOST_DEADLOCK && inject && report.stuck == 0);
+  const bool gave_up = result == MOK_HOST_ABORTED || (result == MOK_HOST_DEADLOCK && inject && report.stuck == 0);
+  const bool ended = result == MOK_HOST_OK || gave_up;
   if (!ended) fprintf(stderr, "emulated_cuda: %s\n", text);
   dlclose(library);
   return ended ? MOK_CU_SUCCESS : 700;
@@ -454,7 +455,7 @@ MOK_EXPORT int cuMemSetAccess(mok_cu_pointer, size_t, const mok_cu_access *, siz
   return MOK_CU_SUCCESS;
 }
 
-/* ------------------------------------------------------------------------------------------------ cuBLAS, as far as bench asks */
+/* ------------------------------------------------------------------------------------------------ cuBLAS for bench */
 
 MOK_EXPORT int emulated_products;
 int emulated_products = 0;
@@ -468,8 +469,8 @@ MOK_EXPORT int cublasSetStream_v2(void *, mok_cu_stream) {
   return 0;
 }
 /* The sums are nobody's business here. */
-MOK_EXPORT int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *,
-                            void *, int, int, int, int) {
+MOK_EXPORT int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+                            const void *, void *, int, int, int, int) {
   MAY_FAIL();
   emulated_products += 1;
   return 0;
