@@ -70,7 +70,7 @@ typedef struct mok_check_case {
   const mok_check_launch *launches;
   size_t launch_count;
   const mok_check_chooser *chooser; /* NULL: the oldest first, one op at a time */
-  const char *when;   /* names the case in findings */
+  const char *when;                 /* names the case in findings */
   bool keep_counters; /* for tests: launches do not clear the other counter set, which is the templates' duty, not the module's */
 } mok_check_case;
 

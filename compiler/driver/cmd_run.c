@@ -189,8 +189,8 @@ static mok_status check_dump(mok_session *session, const mok_model *m, const run
                          (double)(mok_is_gated(m) ? 3 : 2) * (double)m->shared_intermediate;
   double bytes = columns * (double)m->hidden * sizeof(uint16_t);
   for (int64_t r = 0; r < m->gpus; ++r)
-    bytes += (double)request->launches.most[r] * ((double)m->hidden * (2 * sizeof(uint16_t) + sizeof(float)) +
-                                                  (double)m->top_k * (sizeof(int32_t) + sizeof(float)));
+    bytes += (double)request->launches.most[r] *
+             ((double)m->hidden * (2 * sizeof(uint16_t) + sizeof(float)) + (double)m->top_k * (sizeof(int32_t) + sizeof(float)));
   if (bytes > SIZE_LIMIT_GB * 1e9)
     return MOK_ERROR(MOK_ERR_IO, "--dump would write %.1f GB, the limit is %d GB; use a smaller layer (-D model.experts=N)",
                      bytes / 1e9, SIZE_LIMIT_GB);

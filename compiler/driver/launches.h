@@ -1,7 +1,7 @@
 /* Several launches of one problem: how many tokens each of them has, and what their outputs have in common.
  *
- * A launch takes the first tokens of each rank's arrays. A token's output depends on its own routes only, so it must have the same
- * bits in every launch that has the token, whatever else is in it. */
+ * A launch takes the first tokens of each rank's arrays. A token's output depends on its own routes only, so it must have the
+ * same bits in every launch that has the token, whatever else is in it. */
 #ifndef MOK_DRIVER_LAUNCHES_H
 #define MOK_DRIVER_LAUNCHES_H
 
@@ -21,10 +21,10 @@ typedef struct mok_launches {
 MOK_MUST_USE mok_status mok_launches_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t count,
                                            uint64_t seed, mok_launches *out);
 
-/* Sets the problem's token counts to those of launch n, n from 0: drawn from the seed, each end of a range once in eight times. */
+/* Sets the problem's token counts to those of launch n, n from 0: drawn from the seed, each end of a range once in eight. */
 void mok_launches_set(const mok_launches *launches, int64_t n, mok_problem *problem);
 
-/* Keeps the output of tokens that no launch had before. The text says whose bits are not those of an earlier launch, else NULL. */
+/* Keeps the output of tokens that no launch had before. The text says whose bits differ from an earlier launch's, else NULL. */
 const char *mok_launches_compare(mok_arena *arena, mok_launches *launches, const mok_problem *problem);
 
 /* The output of every token that was in some launch, as if of one launch. */

@@ -7,9 +7,9 @@
 #include "commands.h"
 
 static mok_status (*const commands[MOK_NUM_COMMANDS])(mok_session *session) = {
-    [MOK_COMMAND_BUILD] = mok_cmd_build,         [MOK_COMMAND_EXPLAIN] = mok_cmd_explain, [MOK_COMMAND_RUN] = mok_cmd_run,
-    [MOK_COMMAND_BENCH] = mok_cmd_bench,         [MOK_COMMAND_CHECK] = mok_cmd_check,         [MOK_COMMAND_CACHE] = mok_cmd_cache,     [MOK_COMMAND_TARGETS] = mok_cmd_targets,
-    [MOK_COMMAND_PRESETS] = mok_cmd_presets,     [MOK_COMMAND_REFERENCE] = mok_cmd_reference,
+    [MOK_COMMAND_BUILD] = mok_cmd_build,     [MOK_COMMAND_EXPLAIN] = mok_cmd_explain, [MOK_COMMAND_RUN] = mok_cmd_run,
+    [MOK_COMMAND_BENCH] = mok_cmd_bench,     [MOK_COMMAND_CHECK] = mok_cmd_check,     [MOK_COMMAND_CACHE] = mok_cmd_cache,
+    [MOK_COMMAND_TARGETS] = mok_cmd_targets, [MOK_COMMAND_PRESETS] = mok_cmd_presets, [MOK_COMMAND_REFERENCE] = mok_cmd_reference,
 };
 
 /* A closed stream must not be handed out by the next open(): a package file would then take our messages. The stand-ins refuse

@@ -292,8 +292,7 @@ static void decode_plan(decoder *d, MlirAttribute top, mok_plan *plan) {
       }
       const int64_t number = mlirIntegerAttrGetValueInt(a);
       if (number < 0 || number > largest_of(field)) {
-        complain(d, "plan", field->name,
-                 mok_arena_printf(d->arena, "is out of range: 0 to %" PRId64, largest_of(field)), NULL);
+        complain(d, "plan", field->name, mok_arena_printf(d->arena, "is out of range: 0 to %" PRId64, largest_of(field)), NULL);
         continue;
       }
       if (number != *(int64_t *)value) plan->why[i] = "stated by the module";

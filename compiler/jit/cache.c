@@ -167,9 +167,7 @@ typedef struct found {
   struct timespec used;
 } found;
 
-static bool is_key(const char *name) {
-  return strlen(name) == KEY_DIGITS && strspn(name, "0123456789abcdef") == KEY_DIGITS;
-}
+static bool is_key(const char *name) { return strlen(name) == KEY_DIGITS && strspn(name, "0123456789abcdef") == KEY_DIGITS; }
 
 /* Regular files of the folder whose name is a key; none if there is no folder. Removes temporaries that nobody owns. */
 static mok_status scan(mok_arena *arena, const char *folder, found **out, size_t *count) {

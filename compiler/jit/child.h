@@ -8,8 +8,8 @@
 #include "../../runtime/base/status.h"
 
 typedef struct mok_child_end {
-  bool exited;  /* false: ended by `number`, a signal */
-  int number;   /* exit status or signal */
+  bool exited; /* false: ended by `number`, a signal */
+  int number;  /* exit status or signal */
 } mok_child_end;
 
 /* Runs work(user, fd) in a forked child; what it writes to fd is appended to `out`. The child ends with 0 when `work` returns. */

@@ -9,16 +9,16 @@ enum { MOK_MAX_ARGUMENTS = 48 };
 
 typedef struct mok_compilation {
   const mok_target *target;
-  const char *templates;    /* folder of templates/ that the target uses */
+  const char *templates; /* folder of templates/ that the target uses */
   mok_blob kernel;
   /* Generated ones and the target's templates; names as the kernel includes them: plain, or "host/...". */
   const mok_blob *headers;
   size_t header_count;
   const char *arguments[MOK_MAX_ARGUMENTS]; /* options, one each; NULL at the end */
   size_t argument_count;
-  const char *identity;     /* compiler for the key: product, version, build */
-  const char *compiler;     /* the same for people: "NVRTC 13.0" */
-  const char *path;         /* of the compiler; not in the key */
+  const char *identity; /* compiler for the key: product, version, build */
+  const char *compiler; /* the same for people: "NVRTC 13.0" */
+  const char *path;     /* of the compiler; not in the key */
   bool want_ptx;
 } mok_compilation;
 

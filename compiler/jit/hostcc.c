@@ -82,8 +82,8 @@ mok_status mok_hostcc_prepare(mok_arena *arena, mok_compilation *c, const char *
   c->compiler = short_version(arena, c->path, line);
   c->identity = line;
 
-  static const char *const flags[] = {"-std=c++17", "-O2", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
-                                      "-fvisibility=hidden", "-fPIC", "-shared", "-Wl,--build-id=none"};
+  static const char *const flags[] = {"-std=c++17",          "-O2",   "-ffp-contract=off", "-fno-exceptions",    "-fno-rtti",
+                                      "-fvisibility=hidden", "-fPIC", "-shared",           "-Wl,--build-id=none"};
   for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) mok_compilation_argument(c, flags[i]);
   if (sanitizer[0]) {
     mok_compilation_argument(c, mok_arena_printf(arena, "-fsanitize=%s", sanitizer));

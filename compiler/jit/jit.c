@@ -12,9 +12,7 @@ void mok_compilation_argument(mok_compilation *c, const char *argument) {
   if (c->argument_count + 1 < MOK_MAX_ARGUMENTS) c->arguments[c->argument_count++] = argument;
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const mok_blob *)a)->name, ((const mok_blob *)b)->name);
-}
+static int by_name(const void *a, const void *b) { return strcmp(((const mok_blob *)a)->name, ((const mok_blob *)b)->name); }
 
 void mok_compilation_headers(mok_arena *arena, mok_compilation *c, const mok_sources *sources) {
   mok_blob *headers = MOK_NEW_ARRAY(arena, mok_template_count + 2, mok_blob);
@@ -72,7 +70,9 @@ mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sources, const m
     return MOK_ERROR(MOK_ERR_USAGE, "target %s has no PTX", options->target->name);
   MOK_TRY(mok_interrupt_check());
 
-  mok_compilation c = {.target = options->target, .templates = options->target->templates, .kernel = sources->kernel,
+  mok_compilation c = {.target = options->target,
+                       .templates = options->target->templates,
+                       .kernel = sources->kernel,
                        .want_ptx = options->want_ptx};
   mok_compilation_headers(arena, &c, sources);
   if (c.target->native) {

@@ -5,20 +5,20 @@
 #include "../emit/emit.h"
 
 typedef struct mok_image {
-  mok_blob code;         /* "forward.cubin" or "kernel.host.so" */
-  mok_blob ptx;          /* "forward.ptx"; empty when not asked for */
+  mok_blob code;                                             /* "forward.cubin" or "kernel.host.so" */
+  mok_blob ptx;                                              /* "forward.ptx"; empty when not asked for */
   int64_t registers, spill_bytes, stack_bytes, shared_bytes; /* static shared; 0 for host */
-  const char *log;       /* compiler's log, "" if silent */
-  const char *compiler;  /* "NVRTC 13.0", "g++ 12.2.0" */
+  const char *log;                                           /* compiler's log, "" if silent */
+  const char *compiler;                                      /* "NVRTC 13.0", "g++ 12.2.0" */
   bool from_cache;
 } mok_image;
 
 typedef struct mok_jit_options {
   const mok_target *target;
-  bool want_ptx;       /* --emit=ptx: PTX instead of code */
+  bool want_ptx; /* --emit=ptx: PTX instead of code */
   bool use_cache;
   const char *sanitizer; /* host: "", "address,undefined", "thread" */
-  bool verbose;        /* notes on stderr: cache hits, compiler command */
+  bool verbose;          /* notes on stderr: cache hits, compiler command */
 } mok_jit_options;
 
 /* Compiles. Compiler not found: MOK_ERR_IO naming every place tried. Compilation failed, or a spill, stack frame or C7508/C7510
@@ -28,7 +28,7 @@ MOK_MUST_USE mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sou
 
 /* Kernel cache: page 07. `mok_cache_*` never fail a compilation: trouble becomes a note on stderr (verbose) and a miss. */
 typedef struct mok_cache_entry {
-  const char *key;  /* 64 hex digits */
+  const char *key; /* 64 hex digits */
   int64_t bytes;
   int64_t age_s;    /* since last use */
   const char *what; /* "sm_90a forward kimi-k2": from the entry's header */

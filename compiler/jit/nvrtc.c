@@ -23,14 +23,11 @@ static void probe(void *user, int fd) {
   mok_buf reply = mok_buf_make(arena);
   if (mok_nvrtc_open_first(arena, arch, &nvrtc, &path, &tried))
     mok_buf_printf(&reply, "%c%s\n%s", FOUND, mok_nvrtc_identity(arena, &nvrtc), path);
-  else
-    mok_buf_printf(&reply, "%c%s", NOT_FOUND, tried.data);
+  else mok_buf_printf(&reply, "%c%s", NOT_FOUND, tried.data);
   mok_child_write(fd, reply.data, reply.size);
 }
 
-static int arch_number(const char *target) {
-  return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
-}
+static int arch_number(const char *target) { return strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0; }
 
 static mok_status crashed(const mok_child_end *end, const char *what) {
   return end->exited ? MOK_ERROR(MOK_ERR_IO, "%s ended with status %d", what, end->number)
@@ -68,7 +65,7 @@ mok_status mok_nvrtc_prepare(mok_arena *arena, mok_compilation *c) {
 /* ------------------------------------------------------------------------------------------------ compile */
 
 typedef struct reply_head {
-  int32_t result;   /* NVRTC's; -1: the library does not open any more */
+  int32_t result; /* NVRTC's; -1: the library does not open any more */
   int32_t reserved;
   uint64_t word_size, log_size, code_size, ptx_size; /* the texts that follow, in this order */
 } reply_head;

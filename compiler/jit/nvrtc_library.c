@@ -113,7 +113,7 @@ bool mok_nvrtc_open(const char *path, mok_nvrtc *out, const char **why) {
   out->library = library;
   const char *missing = NULL;
   /* Through a pointer to the member: ISO C has no cast from object to function pointer. */
-#define MOK_NVRTC_FUNCTION(name, parameters)           \
+#define MOK_NVRTC_FUNCTION(name, parameters)            \
   *(void **)(void *)&out->name = dlsym(library, #name); \
   if (!out->name) missing = #name;
 #include "nvrtc_api.def"

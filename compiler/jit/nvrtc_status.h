@@ -13,11 +13,16 @@ enum {
 /* What a failed call means; the library's own word for the code is added by the caller. */
 static inline const char *mok_nvrtc_meaning(int result) {
   switch (result) {
-  case MOK_NVRTC_OUT_OF_MEMORY: return "out of memory";
-  case MOK_NVRTC_INVALID_OPTION: return "this NVRTC does not know an option or the target";
-  case MOK_NVRTC_COMPILATION: return "the kernel does not compile";
-  case MOK_NVRTC_BUILTIN_OPERATION_FAILURE: return "libnvrtc-builtins is not found beside libnvrtc, or is of another version";
-  default: return "NVRTC failed";
+    case MOK_NVRTC_OUT_OF_MEMORY:
+      return "out of memory";
+    case MOK_NVRTC_INVALID_OPTION:
+      return "this NVRTC does not know an option or the target";
+    case MOK_NVRTC_COMPILATION:
+      return "the kernel does not compile";
+    case MOK_NVRTC_BUILTIN_OPERATION_FAILURE:
+      return "libnvrtc-builtins is not found beside libnvrtc, or is of another version";
+    default:
+      return "NVRTC failed";
   }
 }
 

@@ -18,7 +18,7 @@ enum {
 #undef MOK_ACTIVATION
   MOK_NUM_ACTIVATIONS
 };
-enum { MOK_BF16, MOK_FP8_BLOCK128, MOK_MXFP8 };     /* dtype */
+enum { MOK_BF16, MOK_FP8_BLOCK128, MOK_MXFP8 };       /* dtype */
 enum { MOK_PASS_FORWARD = 1, MOK_PASS_BACKWARD = 2 }; /* passes: bits, 1 << position in the word list */
 enum { MOK_SAVE_ALL, MOK_SAVE_INPUT, MOK_SAVE_NONE };
 enum { MOK_COMM_SMS, MOK_COMM_WARPS, MOK_COMM_EPILOGUE };
@@ -38,8 +38,8 @@ typedef struct mok_opt_number {
   bool present;
   double value;
 } MOK_KIND_NUMBER;
-typedef int64_t MOK_KIND_WORD;      /* position in the word list */
-typedef int64_t MOK_KIND_WORDS;     /* bit set over the word list */
+typedef int64_t MOK_KIND_WORD;  /* position in the word list */
+typedef int64_t MOK_KIND_WORDS; /* bit set over the word list */
 typedef mok_gpu_choice MOK_KIND_GPU;
 typedef int64_t MOK_KIND_AUTO_INT;  /* value or MOK_AUTO */
 typedef int64_t MOK_KIND_AUTO_WORD; /* position or MOK_AUTO */
@@ -74,7 +74,14 @@ typedef struct mok_model {
 } mok_model;
 
 typedef enum mok_kind {
-  MOK_K_STRING, MOK_K_INT, MOK_K_NUMBER, MOK_K_WORD, MOK_K_WORDS, MOK_K_GPU, MOK_K_AUTO_INT, MOK_K_AUTO_WORD
+  MOK_K_STRING,
+  MOK_K_INT,
+  MOK_K_NUMBER,
+  MOK_K_WORD,
+  MOK_K_WORDS,
+  MOK_K_GPU,
+  MOK_K_AUTO_INT,
+  MOK_K_AUTO_WORD
 } mok_kind;
 
 /* One row of model_fields.def at run time. */

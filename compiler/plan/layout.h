@@ -35,13 +35,13 @@
 typedef enum mok_space { MOK_SPACE_HEAP, MOK_SPACE_LOCAL, MOK_SPACE_SHARED, MOK_NUM_SPACES } mok_space;
 
 typedef struct mok_region {
-  const char *name;    /* identifier: "ring_x" -> LAYOUT_RING_X */
+  const char *name; /* identifier: "ring_x" -> LAYOUT_RING_X */
   mok_space space;
-  const char *element; /* "bf16", "i32", "u32", "f32", "route" (8 bytes), "byte" */
+  const char *element;   /* "bf16", "i32", "u32", "f32", "route" (8 bytes), "byte" */
   int64_t rows, columns; /* shape; columns = 1 for vectors */
   int64_t offset, bytes; /* in its space; offset is a multiple of `align` */
   int64_t align;
-  const char *role;    /* shared space: the role that uses it ("comm", "compute"); regions of two roles may overlap. Else "" */
+  const char *role; /* shared space: the role that uses it ("comm", "compute"); regions of two roles may overlap. Else "" */
   const char *doc;
 } mok_region;
 

@@ -28,7 +28,7 @@ typedef struct mok_plan {
 #undef MOK_PLAN
   const char *why[MOK_NUM_PLAN]; /* reason of each number; never NULL or "" */
   mok_layout layout;
-  const char *const *warnings;   /* "14 of 132 SMs idle: ..." shown by explain and by build on stderr */
+  const char *const *warnings; /* "14 of 132 SMs idle: ..." shown by explain and by build on stderr */
   size_t warning_count;
 } mok_plan;
 

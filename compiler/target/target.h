@@ -29,18 +29,18 @@ typedef enum mok_mma_kind { MOK_MMA_HOST, MOK_MMA_WGMMA, MOK_MMA_TCGEN05 } mok_m
 
 typedef struct mok_gpu {
   const char *name;
-  const char *arch; /* code target that runs on it: "sm_90a", "sm_100a", "sm_103a", "host" */
+  const char *arch;    /* code target that runs on it: "sm_90a", "sm_100a", "sm_103a", "host" */
   const char *product; /* prefix of the driver's device name, for gpu = "auto" */
   mok_mma_kind mma;
   int64_t sms;
-  int64_t shared_bytes_per_block;   /* opt-in maximum */
+  int64_t shared_bytes_per_block; /* opt-in maximum */
   int64_t registers_per_sm;
   int64_t l2_bytes;
   int64_t memory_bytes;
-  double bf16_tflops, fp8_tflops;   /* dense, sustained */
-  double memory_gbs;                /* copy: read + write */
-  double l2_gbs;                    /* L2 to shared memory, all SMs together */
-  double link_gbs;                  /* one direction, both busy; 0: no link */
+  double bf16_tflops, fp8_tflops; /* dense, sustained */
+  double memory_gbs;              /* copy: read + write */
+  double l2_gbs;                  /* L2 to shared memory, all SMs together */
+  double link_gbs;                /* one direction, both busy; 0: no link */
   double launch_us, grid_barrier_us, flag_round_trip_us;
   mok_wire_curve pull, push;
   const char *source; /* where the numbers come from: measured, datasheet, published; also said per number in target.c */

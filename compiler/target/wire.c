@@ -35,8 +35,8 @@ static double rate_of_piece(const mok_wire_curve *curve, size_t first, int issue
     const family f = family_at(curve, at);
     const double here_issuers = f.points[0].issuers, here = rate_of_family(f, sms);
     if (rate < 0 && issuers <= here_issuers)
-      rate = lo_issuers > 0 ? on_line(issuers, lo_issuers, lo, here_issuers, here)
-                            : rate_of_family(f, sms * issuers / here_issuers);
+      rate =
+          lo_issuers > 0 ? on_line(issuers, lo_issuers, lo, here_issuers, here) : rate_of_family(f, sms * issuers / here_issuers);
     lo_issuers = here_issuers;
     lo = here;
     at += f.count;

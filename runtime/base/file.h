@@ -26,8 +26,8 @@ MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_
  * Several processes may write the same folder at once: the last one wins, none fails for it. */
 MOK_MUST_USE mok_status mok_folder_write(const char *path, const mok_blob *files, size_t count, const char *marker);
 
-/* Whether the two would get as far as writing, for a caller who has long work to do before: what stands there may be replaced, and
- * a temporary can be made beside it (one is, and removed). `word` is what the new marker begins with. */
+/* Whether the two would get as far as writing, for a caller who has long work to do before: what stands there may be replaced,
+ * and a temporary can be made beside it (one is, and removed). `word` is what the new marker begins with. */
 MOK_MUST_USE mok_status mok_file_check(const char *path);
 MOK_MUST_USE mok_status mok_folder_check(const char *path, const char *marker, const char *word);
 

@@ -24,8 +24,8 @@ extern "C" __global__ void naive_fill(bf16 *out, unsigned long long key, unsigne
 /* c[rows, columns] = a b^T, a[rows, depth], b[columns, depth]. With `list`, row i of a is row list[i] / divisor of the array. One
  * block makes 64 x 64 elements, a thread 4 x 4 of them; k from first to last. */
 enum { TILE = 64, DEPTH = 16, EACH = 4 };
-extern "C" __global__ void __launch_bounds__(256) naive_product(float *c, const bf16 *a, const int *list, int divisor,
-                                                                const bf16 *b, int rows, int columns, int depth) {
+extern "C" __global__ void __launch_bounds__(256)
+    naive_product(float *c, const bf16 *a, const int *list, int divisor, const bf16 *b, int rows, int columns, int depth) {
   __shared__ float left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
   const int first_row = blockIdx.y * TILE, first_column = blockIdx.x * TILE;

@@ -1,5 +1,5 @@
-/* run_sample LIBRARY SEEDS [races]: the sample layer over some schedules, also under a sanitizer, which says itself what it finds;
- * exit 0 when the results are right and agree. */
+/* run_sample LIBRARY SEEDS [races]: the sample layer over some schedules, also under a sanitizer, which says itself what it
+ * finds; exit 0 when the results are right and agree. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -39,8 +39,7 @@ static const unsigned *record(const layer_case *c, int rank) { return control(c,
 static void everybody_left(const layer_case *c, unsigned aborted) {
   ck_assert_msg(c->report.stuck == 0, "%s", c->text);
   ck_assert_uint_eq(c->report.aborted_ranks, aborted);
-  for (int r = 0; r < PLAN_GPUS; ++r)
-    ck_assert_uint_eq(*control(c, r, MOK_LINE_ABORT) != 0, record(c, r)[MOK_WAIT_KIND] != 0);
+  for (int r = 0; r < PLAN_GPUS; ++r) ck_assert_uint_eq(*control(c, r, MOK_LINE_ABORT) != 0, record(c, r)[MOK_WAIT_KIND] != 0);
 }
 
 static void says(const layer_case *c, const char *part) {
@@ -170,12 +169,14 @@ START_TEST(text_of_a_record) {
   r[MOK_WAIT_KIND] = MOK_WAIT_IS_COUNTER, r[MOK_WAIT_RANK] = 1, r[MOK_WAIT_ROLE] = 1, r[MOK_WAIT_CTA] = 9, r[MOK_WAIT_WARP] = 4;
   r[MOK_WAIT_COUNTER] = 12, r[MOK_WAIT_INDEX] = 3, r[MOK_WAIT_EXPECTED] = 4, r[MOK_WAIT_SEEN] = 3, r[MOK_WAIT_LINE] = 210;
   mok_fault_text(text, sizeof text, r, NULL, 0, 0);
-  ck_assert_str_eq(text, "rank 1 CTA 9 role 1, worker at warp 4[0] at kernel.cu:210: counter word 15 expected 4, seen 3: "
-                         "a worker did not signal within 10 s");
+  ck_assert_str_eq(text,
+                   "rank 1 CTA 9 role 1, worker at warp 4[0] at kernel.cu:210: counter word 15 expected 4, seen 3: "
+                   "a worker did not signal within 10 s");
   const mok_fault_names names = {"COUNTER_X_READY", "compute_load"};
   mok_fault_text(text, sizeof text, r, &names, 250, 0);
-  ck_assert_str_eq(text, "rank 1 CTA 9 compute_load[0] at kernel.cu:210: COUNTER_X_READY[3] expected 4, seen 3: a worker did not "
-                         "signal within 0.25 s");
+  ck_assert_str_eq(text,
+                   "rank 1 CTA 9 compute_load[0] at kernel.cu:210: COUNTER_X_READY[3] expected 4, seen 3: a worker did not "
+                   "signal within 0.25 s");
   r[MOK_WAIT_KIND] = MOK_WAIT_IS_POISONED, r[MOK_WAIT_COUNTER] = 1, r[MOK_WAIT_SEEN] = MOK_WAIT_IS_POISONED, r[MOK_WAIT_LINE] = 0;
   mok_fault_text(text, sizeof text, r, NULL, 0, 0);
   ck_assert_str_eq(text, "rank 1 CTA 9: rank barrier 1: rank 3 gave up and will not arrive (another rank had given up)");

@@ -135,8 +135,8 @@ START_TEST(no_memory_for_an_arena) {
     const struct rlimit none = {1 << 20, 1 << 20};
     if (setrlimit(RLIMIT_AS, &none) != 0) _exit(1);
     void *volatile last;
-    for (size_t size = 1 << 20; size > 0; size -= size > 512 ? size / 2 : 16)
-      do last = malloc(size);
+    for (size_t size = 1 << 20; size > 0; size -= size > 512 ? size / 2 : 16) do
+        last = malloc(size);
       while (last);
     _exit(mok_arena_try_create(must_not_be_called, NULL) ? 2 : 0);
   }

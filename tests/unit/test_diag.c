@@ -61,7 +61,7 @@ START_TEST(parts_of_a_place_may_be_unknown) {
                    "m.lua:2: warning: line only\n  two\n"
                    "m.lua:9:1: warning: past the end\n"
                    "other.lua:1:1: warning: no text\n");
-  ck_assert_int_eq(mok_diag_warnings(diag), 0); /* printed and forgotten */
+  ck_assert_int_eq(mok_diag_warnings(diag), 0);                   /* printed and forgotten */
   ck_assert_ptr_null(mok_diag_status(diag, MOK_ERR_DESCRIPTION)); /* warnings are no errors */
 }
 END_TEST

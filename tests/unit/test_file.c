@@ -316,7 +316,9 @@ START_TEST(checks_foresee_what_writing_will_say) {
   static const struct {
     const char *path, *said;
   } wrong[] = {
-      {"foreign", "did not make it"}, {"file", "not a folder"},      {"none/p.mok", "No such file"},
+      {"foreign", "did not make it"},
+      {"file", "not a folder"},
+      {"none/p.mok", "No such file"},
       {"file/p.mok", "Not a directory"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -68,9 +68,8 @@ static void teardown(void) {
 static mok_blob blob(const char *name, const char *text) { return (mok_blob){.name = name, .data = text, .size = strlen(text)}; }
 
 static mok_status compile(const char *kernel, bool use_cache, mok_image *out) {
-  const mok_sources sources = {.kernel = blob("kernel.cu", kernel),
-                               .plan_h = blob("mok_plan.h", "plan\n"),
-                               .layout_h = blob("mok_layout.h", "layout\n")};
+  const mok_sources sources = {
+      .kernel = blob("kernel.cu", kernel), .plan_h = blob("mok_plan.h", "plan\n"), .layout_h = blob("mok_layout.h", "layout\n")};
   const mok_jit_options options = {.target = mok_target_find("host"), .use_cache = use_cache, .sanitizer = ""};
   return mok_jit_compile(arena, &sources, &options, out);
 }
@@ -129,9 +128,15 @@ START_TEST(key_depends_on_each_field) {
   const mok_blob header[] = {blob("h", "text")}, other_name[] = {blob("g", "text")}, other_text[] = {blob("h", "texT")};
   mok_compilation c[10];
   for (size_t i = 0; i < 10; i++)
-    c[i] = (mok_compilation){.target = mok_target_find("sm_90a"), .templates = "sm90", .kernel = blob("kernel.cu", "kernel"),
-                             .headers = header, .header_count = 1, .arguments = {"-a", "-b"}, .argument_count = 2,
-                             .identity = "NVRTC 13.0", .path = "/one"};
+    c[i] = (mok_compilation){.target = mok_target_find("sm_90a"),
+                             .templates = "sm90",
+                             .kernel = blob("kernel.cu", "kernel"),
+                             .headers = header,
+                             .header_count = 1,
+                             .arguments = {"-a", "-b"},
+                             .argument_count = 2,
+                             .identity = "NVRTC 13.0",
+                             .path = "/one"};
   c[1].target = mok_target_find("host");
   c[2].kernel = blob("kernel.cu", "kernel ");
   c[3].headers = other_name;
@@ -333,7 +338,7 @@ START_TEST(failure_keeps_the_source_and_is_not_cached) {
     free(command);
     mok_status_free(status);
   }
-  ck_assert_int_eq(calls(), 4); /* after each failure, whether the compiler works at all */
+  ck_assert_int_eq(calls(), 4);                     /* after each failure, whether the compiler works at all */
   ck_assert_int_eq(mok_test_entries(temporary), 2); /* the two kept ones, and nothing else */
 }
 END_TEST
@@ -537,7 +542,8 @@ START_TEST(ptxas_report) {
   ck_assert(mok_ptxas_resources(good, &image));
   ck_assert_ptr_nonnull(mok_ptxas_refusal(arena, "ptxas warning : (C7510) Potential Performance Loss\n", &image));
   ck_assert_ptr_nonnull(mok_ptxas_refusal(
-      arena, "ptxas info : (C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...\n", &image));
+      arena, "ptxas info : (C7518) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...\n",
+      &image));
   ck_assert_ptr_nonnull(mok_ptxas_refusal(arena, "ptxas info : (C7508) setmaxnreg ignored\n", &image));
   ck_assert(!mok_ptxas_resources("", &image)); /* silence proves nothing */
 }

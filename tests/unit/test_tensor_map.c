@@ -13,8 +13,9 @@ static struct {
   int swizzle, promotion;
 } asked;
 
-static int encode_tiled(void *map, int type, unsigned dimensions, const void *base, const uint64_t *sizes, const uint64_t *strides,
-                        const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill) {
+static int encode_tiled(void *map, int type, unsigned dimensions, const void *base, const uint64_t *sizes,
+                        const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle,
+                        int promotion, int fill) {
   ck_assert_uint_eq((uintptr_t)map % 64, 0);
   ck_assert_int_eq(type, 9); /* CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 */
   ck_assert(interleave == 0 && fill == 0 && steps[0] == 1 && steps[1] == 1);
