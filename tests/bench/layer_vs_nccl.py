@@ -11,6 +11,7 @@ import os
 import statistics
 import sys
 import time
+import traceback
 from types import SimpleNamespace
 
 import torch
@@ -192,6 +193,9 @@ def process(me, options, port):
             if me == 0:
                 print(f"| {name} | failed: {str(error).splitlines()[0]} |", flush=True)
             print(f"{name}: process {me}: {error}", file=sys.stderr)
+            traceback.print_exc()
+            if isinstance(error, torch.AcceleratorError):  # nothing works in this process any more
+                sys.exit(1)
         torch.cuda.empty_cache()
         if me == 0:
             print(f"{name}: {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
