@@ -63,9 +63,8 @@ static void put_recipe(mok_emission *e, const mok_ir_product *p, const mok_ir_ar
   } else {
     base = mok_w_format(w, "tokens %s %lld", p->a.name, columns);
   }
-  mok_w_directive(
-      w, mok_w_format(w, "map %s.%s bf16 %s box %lld %lld swizzle %d promotion %d", p->name, weight ? weight->name : p->a.name,
-                      base, box_rows, (long long)p->k, SWIZZLE_BYTES, PROMOTION_BYTES));
+  mok_w_directive(w, "map %s.%s bf16 %s box %lld %lld swizzle %d promotion %d", p->name, weight ? weight->name : p->a.name, base,
+                  box_rows, (long long)p->k, SWIZZLE_BYTES, PROMOTION_BYTES);
 }
 
 mok_status mok_emit_map_recipes(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out) {

@@ -45,7 +45,6 @@ static const mok_wire_point host_copies[] = {{4096, 4, 1, 0.5}, {4096, 4, 8, 4}}
 /* A launch with one grid barrier costs 4.5 us [m]; how the two share it is [e]. The flag round trip between GPUs is [m]. */
 #define LATENCIES .launch_us = 3.3, .grid_barrier_us = 1.2, .flag_round_trip_us = 2.5
 
-/* clang-format off: a row is one number a line with its source beside it */
 const mok_gpu mok_gpus[] = {
     {
         .name = "H100",
@@ -197,7 +196,6 @@ const mok_gpu mok_gpus[] = {
         .source = "estimates of one CPU core; 8 small SMs are emulated",
     },
 };
-/* clang-format on */
 const size_t mok_gpu_count = sizeof mok_gpus / sizeof mok_gpus[0];
 
 const mok_gpu *mok_gpu_find(const char *name) {
