@@ -192,18 +192,18 @@ static mok_status write_files(const char *temp, const char *path, const mok_blob
   return mok_fd_sync_close(folder, path, status);
 }
 
+static bool is_taken(int error) { return error == EEXIST || error == ENOTEMPTY || error == ENOTDIR; }
+
 /* The same on a file system without exchange: a rename each way, undone if the second fails. */
 static int exchange_by_renames(const char *temp, const char *path) {
   char aside[MOK_TEMP_PATH + 4];
   snprintf(aside, sizeof aside, "%s.old", temp);
   if (rename(path, aside) != 0) return -1;
   if (rename(temp, path) != 0) {
-    int reason = errno;
-    if (rename(aside, path) != 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)) {
-      /* Another process used the gap: the old folder is replaced, by theirs. */
-      (void)mok_temp_remove_flat(aside);
-      reason = ENOENT;
-    }
+    /* Taken: another process used the gap, and its folder is what has to be looked at now, or the old one again if theirs has
+     * moved aside meanwhile. */
+    const int reason = is_taken(errno) ? ENOENT : errno;
+    if (rename(aside, path) != 0 && is_taken(errno)) (void)mok_temp_remove_flat(aside); /* replaced, by theirs */
     errno = reason;
     return -1;
   }
@@ -250,7 +250,7 @@ static mok_status look(const char *path, const contents *wanted, bool *replace) 
     *replace = lstat(path, &entry) == 0;
     if (!*replace) return errno == ENOENT ? MOK_OK : MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", path, strerror(errno));
     mok_status status = check_replaceable(path, wanted);
-    if (!status || same_folder(path, &before) || !before.st_ino || i == TRIES) return status;
+    if (!status || same_folder(path, &before) || i == TRIES) return status;
     mok_status_free(status); /* it was looked into while another process replaced it */
   }
 }
@@ -287,6 +287,7 @@ static mok_status place(const char *path, const contents *wanted, char real[MOK_
   MOK_TRY(look(real, wanted, replace));
   if (!*replace) return MOK_OK;
   char *behind = realpath(real, NULL);
+  if (!behind && errno == ENOENT) return MOK_OK; /* another process is replacing it; folder_write looks again */
   if (!behind || strlen(behind) >= MOK_TEMP_PATH) {
     mok_status status = MOK_ERROR(MOK_ERR_IO, "cannot write %s: %s", real, behind ? "path too long" : strerror(errno));
     free(behind);

@@ -210,7 +210,11 @@ static void write_one_folder_at_once(void) {
     for (int i = 0; i < PROCESSES; i++) {
       children[i] = fork();
       ck_assert_int_ge(children[i], 0);
-      if (children[i] == 0) _exit(mok_folder_write(path, files, 2, MARKER) ? 1 : 0);
+      if (children[i] == 0) {
+        mok_status status = mok_folder_write(path, files, 2, MARKER);
+        if (status) fprintf(stderr, "%s\n", mok_status_text(status));
+        _exit(status ? 1 : 0);
+      }
     }
     for (int i = 0; i < PROCESSES; i++) {
       int status = 0;
