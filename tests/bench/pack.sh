@@ -9,7 +9,7 @@ build=$(cd "$1" && pwd)
 bench=$build/gpu-pack/bench
 rm -rf "$bench"
 mkdir -p "$bench/packages"
-cp "$here/run.sh" "$here/shapes.txt" "$here"/*.py "$bench"
+cp "$here/run.sh" "$here/shapes.txt" "$here"/*.py "$here/link.cu" "$here/../../templates/sm90/ptx.h" "$bench"
 cp -L "$build/libmok.so" "$bench/libmok.so"
 strip --strip-unneeded "$bench/libmok.so"
 sed 's/#.*//; s/ //g' "$here/shapes.txt" | grep '|' | while IFS='|' read -r name model tokens _; do
