@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../templates/mok_fault.h"
+#include "names.h"
 #include "runtime.h"
 
 enum { CONTROL_WORDS = MOK_CONTROL_LINES * MOK_LINE_WORDS };
@@ -13,9 +13,15 @@ typedef struct control {
 
 static uint32_t word(const control *c, int line, int index) { return c->words[line * MOK_LINE_WORDS + index]; }
 
+void mok_record_text(const mok_workspace *ws, const uint32_t *record, char *text, size_t size) {
+  mok_record_names names;
+  mok_names_find(ws->kernel->names, record, &names);
+  mok_fault_text(text, size, record, &names.fault, ws->local_limit_ms, ws->peer_limit_ms);
+}
+
 static mok_status aborted(const mok_workspace *ws, const control *c, int rank) {
   char text[400];
-  mok_fault_text(text, sizeof text, c->words + MOK_LINE_WAIT_ERROR * MOK_LINE_WORDS, NULL, ws->local_limit_ms, ws->peer_limit_ms);
+  mok_record_text(ws, c->words + MOK_LINE_WAIT_ERROR * MOK_LINE_WORDS, text, sizeof text);
   return MOK_ERROR(MOK_ERR_PROTOCOL, "rank %d gave up in launch %u: %s", rank, word(c, MOK_LINE_EPOCH, 0), text);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "names.h"
 #include "package/reader.h"
 #include "runtime.h"
 
@@ -86,6 +87,7 @@ static mok_status read_manifest(const mok_package *package, mok_kernel *kernel) 
   strcpy(kernel->name, name);
   mok_sha256_of(package->files[0].data, package->files[0].size, kernel->digest);
   MOK_TRY(mok_map_recipes_read(package->manifest, info->ranks, info->experts, &kernel->maps));
+  MOK_TRY(mok_names_read(package->manifest, &kernel->names));
   return read_control(package, info->local_bytes, &kernel->control_offset);
 }
 
@@ -229,6 +231,7 @@ void mok_kernel_unload(mok_kernel *kernel) {
     kernel->cuda.cuDevicePrimaryCtxRelease(kernel->device);
   }
   mok_cuda_close(&kernel->cuda);
+  free(kernel->names);
   free(kernel);
 }
 

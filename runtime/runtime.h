@@ -27,6 +27,7 @@ struct mok_kernel {
   int threads, cluster, grid;
   int64_t shared_bytes;   /* dynamic, of one CTA */
   int64_t control_offset; /* of the control lines in the local workspace */
+  char *names;            /* of what an abort record has numbers for (names.h); owned, NULL: none */
   int sms, resident_ctas; /* of the device; CTAs of this kernel that it holds at once */
 
   int workspaces; /* that use it */
@@ -67,6 +68,9 @@ struct mok_workspace {
   uint32_t local_limit_ms, peer_limit_ms; /* of the last launch, for its record's text */
   bool aborted;
 };
+
+/* Text of an abort record, the words of MOK_LINE_WAIT_ERROR, of a launch of this workspace. */
+void mok_record_text(const mok_workspace *ws, const uint32_t *record, char *text, size_t size);
 
 /* Makes the kernel's context current until mok_kernel_leave. */
 MOK_MUST_USE mok_status mok_kernel_enter(const mok_kernel *kernel);

@@ -12,6 +12,7 @@
 typedef struct mok_fault_names {
   const char *counter; /* of word MOK_WAIT_COUNTER, or of the barrier of that number: "COUNTER_X_READY" */
   const char *worker;  /* "compute_load" */
+  const char *task;    /* "down"; NULL: not told */
 } mok_fault_names;
 
 /* Appends; cut to fit. */
@@ -44,6 +45,7 @@ static inline void mok_fault_text(char *text, size_t size, const unsigned *recor
     if (worker) mok_fault_add(text, size, &used, " %s", worker);
     else mok_fault_add(text, size, &used, " role %u, worker at warp %u", record[MOK_WAIT_ROLE], record[MOK_WAIT_WARP]);
     mok_fault_add(text, size, &used, "[%u]", record[MOK_WAIT_INSTANCE]);
+    if (names && names->task) mok_fault_add(text, size, &used, " in task %s", names->task);
   }
   if (record[MOK_WAIT_LINE]) mok_fault_add(text, size, &used, " at kernel.cu:%u", record[MOK_WAIT_LINE]);
   mok_fault_add(text, size, &used, ": ");

@@ -29,7 +29,7 @@ mok_status mok_emit(mok_arena *arena, const mok_module *module, const mok_plan *
   MOK_TRY(mok_emit_layout(arena, view, plan, &out->layout_h));
   MOK_TRY(mok_emit_plan(arena, plan, NULL, &undigested));
   MOK_TRY(mok_emit_plan(arena, plan, digest_of(arena, &undigested, &out->layout_h), &out->plan_h));
-  MOK_TRY(mok_emit_kernel(arena, view, plan, &out->kernel));
+  MOK_TRY(mok_emit_kernel(arena, view, plan, &out->kernel, &out->names));
   MOK_TRY(mok_emit_map_recipes(arena, view, plan, &out->maps));
   return MOK_OK;
 }

@@ -8,7 +8,9 @@ typedef struct mok_sources {
   mok_blob kernel;   /* kernel.cu */
   mok_blob plan_h;   /* mok_plan.h */
   mok_blob layout_h; /* mok_layout.h */
-  mok_blob maps;     /* lines of the manifest: recipes of the tensor maps (runtime/cuda/tensor_map.h); no file */
+  /* Lines of the manifest; no files. */
+  mok_blob maps;  /* recipes of the tensor maps (runtime/cuda/tensor_map.h) */
+  mok_blob names; /* what the numbers of an abort record are called (runtime/names.h) */
 } mok_sources;
 
 /* The module must have passed lower-to-cuda. Texts live in the arena. Same text for every target (page 06). */

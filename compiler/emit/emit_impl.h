@@ -11,12 +11,18 @@ typedef struct mok_emission {
   mok_writer *w;
   const mok_kernel_view *view;
   const mok_plan *plan;
+  /* of kernel.cu */
+  mok_writer *names;           /* lines of the manifest */
+  const mok_ir_worker *worker; /* that is being printed */
+  const mok_ir_task *task;
 } mok_emission;
 
 /* mok_plan.h. `digest` NULL: without its digest line, as text to be digested. */
 MOK_MUST_USE mok_status mok_emit_plan(mok_arena *arena, const mok_plan *plan, const char *digest, mok_blob *out);
 MOK_MUST_USE mok_status mok_emit_layout(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
-MOK_MUST_USE mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out);
+/* names: lines of the manifest by which the runtime calls an abort record's numbers by their names (runtime/names.h). */
+MOK_MUST_USE mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out,
+                                        mok_blob *names);
 
 /* Tensor maps: the operands of every product. Enumerator of an operand's map, "MAP_UP_RING_X"; the enum of all of them; their
  * recipes as lines of the manifest, in that order. */

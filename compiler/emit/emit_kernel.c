@@ -136,6 +136,7 @@ static void put_roles_and_barriers(mok_emission *e) {
     }
   put_list(e, roles, role_count);
   put_list(e, barriers, barrier_count);
+  for (size_t i = 0; i < barrier_count; ++i) mok_w_directive(e->names, "barrier %zu %s", i, barriers[i]);
 }
 
 static void put_extents(mok_emission *e) {
@@ -158,6 +159,7 @@ static void put_targets(mok_emission *e) {
   for (size_t i = 0; i < e->view->counter_count; ++i) {
     const mok_ir_counter *counter = &e->view->counters[i];
     mok_w_enumerator(e->w, counter->target_constant, mok_factors_text(e, &counter->target), "");
+    mok_w_directive(e->names, "counter %lld %s", (long long)counter->word, mok_w_name(e->w, counter->constant));
   }
   mok_w_close(e->w, ";");
 }
@@ -169,9 +171,9 @@ void mok_emit_enums(mok_emission *e) {
   put_targets(e);
 }
 
-mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out) {
-  mok_writer writer = mok_writer_make(arena);
-  mok_emission e = {.w = &writer, .view = view, .plan = plan};
+mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out, mok_blob *names) {
+  mok_writer writer = mok_writer_make(arena), lines = mok_writer_make(arena);
+  mok_emission e = {.w = &writer, .view = view, .plan = plan, .names = &lines};
   mok_emit_head(&e);
   mok_emit_enums(&e);
   mok_emit_activation(&e);
@@ -179,5 +181,8 @@ mok_status mok_emit_kernel(mok_arena *arena, const mok_kernel_view *view, const 
   mok_emit_task_orders(&e);
   mok_emit_workers(&e);
   mok_emit_entry(&e);
-  return mok_writer_finish(&writer, "kernel.cu", out);
+  mok_status status = mok_writer_finish(&writer, "kernel.cu", out);
+  if (!status) return mok_writer_finish(&lines, "names", names);
+  mok_status_free(lines.status);
+  return status;
 }

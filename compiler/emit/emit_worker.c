@@ -9,6 +9,13 @@ static const char *index_text(mok_emission *e, const mok_ir_index *index) {
   return index->lag_text ? mok_w_format(e->w, "%s - %s", index->base_text, index->lag_text) : index->base_text;
 }
 
+/* Of the wait on the line that was printed last. */
+static void put_wait_name(mok_emission *e) {
+  int line = 0;
+  for (const char *c = e->w->out.data; (c = strchr(c, '\n')) != NULL; ++c) ++line;
+  mok_w_directive(e->names, "wait %d %s %s", line, mok_w_name(e->w, e->worker->function), mok_w_name(e->w, e->task->name));
+}
+
 static void put_wait(mok_emission *e, const mok_ir_op *op) {
   const char *call =
       mok_w_format(e->w, "%s(c, %s, %s, %s, %s);", mok_w_name(e->w, op->call), mok_w_name(e->w, op->counter->constant),
@@ -17,10 +24,11 @@ static void put_wait(mok_emission *e, const mok_ir_op *op) {
     mok_w_line(e->w, "if (%s >= %s)", op->index.base_text, op->index.lag_text);
     if (op->why) mok_w_remark(e->w, 0, op->why);
     mok_w_under(e->w, "%s", call);
-    return;
+  } else {
+    mok_w_line(e->w, "%s", call);
+    if (op->why) mok_w_remark(e->w, 0, op->why);
   }
-  mok_w_line(e->w, "%s", call);
-  if (op->why) mok_w_remark(e->w, 0, op->why);
+  put_wait_name(e);
 }
 
 static void put_signal(mok_emission *e, const mok_ir_op *op) {
@@ -62,6 +70,7 @@ static const put_step steps[MOK_IR_NUM_OP_KINDS] = {
 };
 
 static void put_steps(mok_emission *e, const mok_ir_task *task) {
+  e->task = task;
   for (size_t i = 0; i < task->op_count; ++i) steps[task->ops[i].kind](e, &task->ops[i]);
 }
 
@@ -105,6 +114,7 @@ static void put_plain(mok_emission *e, const mok_ir_task *task) {
 
 static void put_worker(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
   const char *names = "";
+  e->worker = worker;
   for (size_t i = 0; i < worker->task_count; ++i)
     names = mok_w_format(e->w, "%s%s%s", names, i ? ", " : "", worker->tasks[i].name);
   mok_w_blank(e->w);

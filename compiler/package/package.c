@@ -65,7 +65,10 @@ static mok_blob make_manifest(mok_arena *arena, const mok_plan *plan, const mok_
   put_count(&out, "args_abi", MOK_ARGS_ABI);
   mok_buf_printf(&out, "plan_sha256 %s\n", plan_sha256);
   put_plan(&out, plan);
-  if (!target->native) mok_buf_write(&out, sources->maps.data, sources->maps.size);
+  if (!target->native) {
+    mok_buf_write(&out, sources->maps.data, sources->maps.size);
+    mok_buf_write(&out, sources->names.data, sources->names.size);
+  }
   for (size_t i = 0; i < count; i++) {
     char hex[65];
     mok_sha256_of(files[i].data, files[i].size, hex);

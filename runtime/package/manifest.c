@@ -13,7 +13,7 @@ static const char *const required_keys[] = {
     "mokgen", "name", "gpu",     "target",          "args_abi",    "plan_sha256",
     "ranks",  "grid", "threads", "symmetric_bytes", "local_bytes", "shared_bytes_per_cta"};
 /* Keys of which there may be several lines. */
-static const char *const repeated_keys[] = {"region", "kernel", "map"};
+static const char *const repeated_keys[] = {"region", "kernel", "map", "counter", "barrier", "wait"};
 
 static bool is_one_of(const char *key, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)

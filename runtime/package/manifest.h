@@ -5,6 +5,7 @@
  *   ...
  *   region heap x 1024 117440512         a region of the heap or of the local workspace: offset and bytes
  *   map up.gate bf16 weight gate 2048 7168 box 128 64 swizzle 128 promotion 256     a tensor map: runtime/cuda/tensor_map.h
+ *   counter 12 COUNTER_H_READY           names of an abort record's numbers: runtime/names.h
  *   file forward.cubin 24744 <sha256>
  *   kernel forward registers 168 spill_bytes 0 stack_bytes 0 shared_bytes 0      (static shared memory)
  *   end <sha256 of all bytes before this line>

@@ -173,7 +173,7 @@ static void report_aborts(mok_engine *e, const mok_args *args) {
     if (*mok_control(rank, MOK_LINE_ABORT) == 0) continue;
     ++e->report->aborted_ranks;
     char text[400];
-    const mok_fault_names names = {e->waited_for[r], e->waiting[r]};
+    const mok_fault_names names = {e->waited_for[r], e->waiting[r], NULL};
     mok_fault_text(text, sizeof text, mok_control(rank, MOK_LINE_WAIT_ERROR), &names, args->local_limit_ms, args->peer_limit_ms);
     mok_say(e, "%s\n", text);
   }

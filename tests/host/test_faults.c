@@ -172,11 +172,12 @@ START_TEST(text_of_a_record) {
   ck_assert_str_eq(text,
                    "rank 1 CTA 9 role 1, worker at warp 4[0] at kernel.cu:210: counter word 15 expected 4, seen 3: "
                    "a worker did not signal within 10 s");
-  const mok_fault_names names = {"COUNTER_X_READY", "compute_load"};
+  const mok_fault_names names = {"COUNTER_X_READY", "compute_load", "up"};
   mok_fault_text(text, sizeof text, r, &names, 250, 0);
-  ck_assert_str_eq(text,
-                   "rank 1 CTA 9 compute_load[0] at kernel.cu:210: COUNTER_X_READY[3] expected 4, seen 3: a worker did not "
-                   "signal within 0.25 s");
+  ck_assert_str_eq(
+      text,
+      "rank 1 CTA 9 compute_load[0] in task up at kernel.cu:210: COUNTER_X_READY[3] expected 4, seen 3: a worker did "
+      "not signal within 0.25 s");
   r[MOK_WAIT_KIND] = MOK_WAIT_IS_POISONED, r[MOK_WAIT_COUNTER] = 1, r[MOK_WAIT_SEEN] = MOK_WAIT_IS_POISONED, r[MOK_WAIT_LINE] = 0;
   mok_fault_text(text, sizeof text, r, NULL, 0, 0);
   ck_assert_str_eq(text, "rank 1 CTA 9: rank barrier 1: rank 3 gave up and will not arrive (another rank had given up)");

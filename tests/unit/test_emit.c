@@ -202,6 +202,37 @@ START_TEST(equal_plans_give_equal_bytes) {
 }
 END_TEST
 
+/* The line of `text`, from 1. */
+static const char *line_of(const char *text, int number) {
+  for (; number > 1; --number) text = strchr(text, '\n') + 1;
+  return mok_arena_strndup(arena, text, strcspn(text, "\n"));
+}
+
+/* Every wait of kernel.cu has a line among the names, with its number, its worker and its task. */
+START_TEST(waits_are_named) {
+  mok_sources sources;
+  mok_assert_ok(sample_sources(NULL, NULL, &sources));
+  const char *kernel = sources.kernel.data, *names = sources.names.data;
+  int number = 0, waits = 0;
+  char worker[64] = "", task[64] = "";
+  for (const char *at = kernel; *at; at = strchr(at, '\n') + 1) {
+    const char *line = line_of(kernel, ++number);
+    (void)sscanf(line, "MOK_WORKER void %63[a-z_]", worker);
+    (void)sscanf(line, " case TASK_%63[A-Z_]", task);
+    if (!strstr(line, " mok_wait(c, ")) continue;
+    ++waits;
+    for (char *c = task; *c; ++c)
+      if (*c != '_') *c = (char)(*c | ' '); /* lower case */
+    const char *expected = mok_arena_printf(arena, "wait %d %s %s\n", number, worker, task);
+    ck_assert_msg(strstr(names, expected) != NULL, "no '%s' in\n%s", expected, names);
+  }
+  ck_assert_int_ge(waits, 7);
+  ck_assert_ptr_nonnull(strstr(names, "barrier 0 BARRIER_ROUTED\nbarrier 1 BARRIER_COMBINED\ncounter 0 COUNTER_X_READY\n"));
+  for (const char *at = names; (at = strstr(at, "wait ")) != NULL; ++at) --waits;
+  ck_assert_int_eq(waits, 0);
+}
+END_TEST
+
 /* Only what a description needs is printed. */
 START_TEST(no_shared_expert_no_clamp_no_gate) {
   mok_sources sources;
@@ -235,6 +266,7 @@ int main(void) {
   tcase_add_checked_fixture(texts, set_up, tear_down);
   tcase_add_test(texts, modules_that_are_not_ready_are_refused);
   tcase_add_test(texts, equal_plans_give_equal_bytes);
+  tcase_add_test(texts, waits_are_named);
   tcase_add_test(texts, no_shared_expert_no_clamp_no_gate);
   suite_add_tcase(suite, texts);
   return mok_suite_main(suite);

@@ -18,6 +18,9 @@ static mok_arena *arena;
 static const mok_plan *plan;
 static const char *folder;
 static mok_blob packed;
+static const char *names =
+    "barrier 0 BARRIER_ROUTED\nbarrier 1 BARRIER_COMBINED\ncounter 0 COUNTER_X_READY\n"
+    "counter 11 COUNTER_Y_DONE\nwait 23 compute_load down\nwait 234 compute_mma down\n";
 static long (*emulated_live)(void);
 static int *emulated_launches, *emulated_current;
 static uint64_t memory[64]; /* what device pointers point to; launches do nothing here */
@@ -46,7 +49,8 @@ static void make_package(const char *name, int tokens) {
   const mok_sources sources = {.kernel = blob("kernel.cu", "kernel\n"),
                                .plan_h = blob("mok_plan.h", "plan\n"),
                                .layout_h = blob("mok_layout.h", "layout\n"),
-                               .maps = blob("maps", "map up.x bf16 tokens x 512 box 128 64 swizzle 128 promotion 256\n")};
+                               .maps = blob("maps", "map up.x bf16 tokens x 512 box 128 64 swizzle 128 promotion 256\n"),
+                               .names = blob("names", names)};
   const mok_image image = {.code = blob("forward.cubin", "\177ELF code"), .registers = 168, .log = "", .compiler = "NVRTC 13.0"};
   const mok_target *target = mok_target_find("sm_90a");
   folder = mok_arena_printf(arena, "%s.mok", mok_test_path(name));
@@ -611,6 +615,65 @@ START_TEST(aborted_workspace) {
 }
 END_TEST
 
+/* The text of a record of rank 0. */
+static const char *told(mok_kernel *kernel, const uint32_t *record) {
+  mok_workspace *ws = create(kernel);
+  control_line(ws, 0, MOK_LINE_ABORT)[0] = record[MOK_WAIT_KIND];
+  memcpy(control_line(ws, 0, MOK_LINE_WAIT_ERROR), record, MOK_LINE_WORDS * sizeof *record);
+  mok_status status = mok_check(ws, NULL);
+  const char *text = mok_arena_strdup(arena, mok_status_text(status));
+  mok_status_free(status);
+  mok_workspace_destroy(ws);
+  return text;
+}
+
+START_TEST(records_have_names) {
+  mok_kernel *kernel = load(0);
+  uint32_t record[MOK_LINE_WORDS] = {[MOK_WAIT_KIND] = MOK_WAIT_IS_COUNTER,
+                                     [MOK_WAIT_COUNTER] = 11,
+                                     [MOK_WAIT_INDEX] = 3,
+                                     [MOK_WAIT_INSTANCE] = 1,
+                                     [MOK_WAIT_LINE] = 234};
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "compute_mma[1] in task down at kernel.cu:234: COUNTER_Y_DONE[3] expected"));
+  record[MOK_WAIT_LINE] = 23; /* and not what begins like it */
+  record[MOK_WAIT_COUNTER] = 0;
+  ck_assert_ptr_nonnull(
+      strstr(told(kernel, record), "compute_load[1] in task down at kernel.cu:23: COUNTER_X_READY[3] expected"));
+  record[MOK_WAIT_LINE] = 2;
+  record[MOK_WAIT_COUNTER] = 1;
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "role 0, worker at warp 0[1] at kernel.cu:2: counter word 4 expected"));
+  record[MOK_WAIT_KIND] = MOK_WAIT_IS_RANK_BARRIER;
+  record[MOK_WAIT_LINE] = 0;
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "rank barrier BARRIER_COMBINED expected launch 0 of rank 3"));
+  record[MOK_WAIT_KIND] = MOK_WAIT_IS_POISONED;
+  record[MOK_WAIT_COUNTER] = 0;
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "rank barrier BARRIER_ROUTED: rank 3 gave up"));
+  record[MOK_WAIT_KIND] = MOK_WAIT_IS_GRID_BARRIER;
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "grid barrier 0 expected"));
+  mok_kernel_unload(kernel);
+
+  names = "";
+  make_package("nameless", TOKENS);
+  kernel = load(0);
+  record[MOK_WAIT_KIND] = MOK_WAIT_IS_POISONED;
+  ck_assert_ptr_nonnull(strstr(told(kernel, record), "rank barrier 0: rank 3 gave up"));
+  mok_kernel_unload(kernel);
+}
+END_TEST
+
+static const char *const wrong_names[] = {"counter X_READY 0", "counter 0", "counter 0 X 1", "counter 0  X",       "counter -1 X",
+                                          "barrier 0 x-y",     "wait 5 a",  "wait 5 a b c",  "wait 1234567890 a b"};
+
+START_TEST(names_of_another_form) {
+  names = mok_arena_printf(arena, "%s\n", wrong_names[_i]);
+  make_package("misnamed", TOKENS);
+  const mok_load_args args = from_folder(0);
+  mok_kernel *kernel = NULL;
+  mok_assert_error(mok_kernel_load(&args, &kernel), MOK_ERR_IO,
+                   mok_arena_printf(arena, "says '%s', which names nothing", wrong_names[_i]));
+}
+END_TEST
+
 /* ------------------------------------------------------------------------------------------------ failing calls */
 
 /* All that a program does, until something fails; then it cleans up. */
@@ -699,6 +762,8 @@ int main(void) {
   tcase_add_test(emulated, captured_launches);
   tcase_add_test(emulated, input_errors);
   tcase_add_test(emulated, aborted_workspace);
+  tcase_add_test(emulated, records_have_names);
+  tcase_add_loop_test(emulated, names_of_another_form, 0, (int)(sizeof wrong_names / sizeof wrong_names[0]));
   tcase_add_test(emulated, every_call_fails_in_turn);
   suite_add_tcase(suite, emulated);
   return mok_suite_main(suite);

@@ -22,7 +22,8 @@ static mok_status write_to(const char *path) {
   const mok_sources sources = {.kernel = blob("kernel.cu", "kernel text\n"),
                                .plan_h = blob("mok_plan.h", "plan text\n"),
                                .layout_h = blob("mok_layout.h", "layout text\n"),
-                               .maps = blob("maps", "map first recipe\nmap second recipe\n")};
+                               .maps = blob("maps", "map first recipe\nmap second recipe\n"),
+                               .names = blob("names", "counter 0 COUNTER_A\nwait 7 compute_mma up\n")};
   const mok_image image = {.code = blob("forward.cubin", "\177ELF code"), .registers = 168, .log = "", .compiler = "NVRTC 13.0"};
   return mok_package_write(arena, path, plan, mok_target_find("sm_90a"), &sources, &image);
 }
@@ -105,7 +106,7 @@ START_TEST(round_trip) {
   ck_assert_ptr_null(package.lookup(&package, "nothing"));
   ck_assert_int_eq(strncmp(package.files[0].data, "mok-package 1\nmokgen ", strlen("mok-package 1\nmokgen ")), 0);
   ck_assert_ptr_nonnull(strstr(package.files[0].data, "\nregion heap flags 0 "));
-  ck_assert_ptr_nonnull(strstr(package.files[0].data, "\nmap first recipe\nmap second recipe\nfile "));
+  ck_assert_ptr_nonnull(strstr(package.files[0].data, "\nmap first recipe\nmap second recipe\ncounter 0 COUNTER_A\nwait 7 "));
 }
 END_TEST
 
