@@ -192,12 +192,15 @@ package() { # FOLDER MODEL FLAGS
   "${tool[@]}" build -q --target sm_90a "${@:2}" -o "$1" && { [ -z "$emulate" ] || emulated "${@:2}"; }
 }
 
-# gpu_steps on the tiny layer, with faults; the emulated driver does less of it.
+# gpu_steps on the tiny layer, with faults, all ranks on one GPU and on as many; the emulated driver does less of it.
 steps=$here/bin/gpu_steps
 [ -x "$steps" ] || steps=$(dirname "$mokgen")/tests/gpu/gpu_steps
-for ranks in 1 2; do
-  wanted library || continue
-  name=library-steps-$ranks log=$logs/library-steps-$ranks.log launches=1000
+for place in 1:1 2:1 2:2; do
+  ranks=${place%:*} devices=${place#*:}
+  wanted library && [ "$gpus" -ge "$devices" ] || continue
+  name=library-steps-$ranks
+  [ "$devices" = 1 ] || name=$name-gpus
+  log=$logs/$name.log launches=1000
   set -- "$here/models/tiny.lua" -D topology.gpus=$ranks
   [ -n "$emulate" ] && launches=20 && set -- "$@" -D workload.tokens_per_gpu=48 -D model.hidden=64 -D model.intermediate=64
   if ! package "$work/steps-$ranks.mok" "$@" >"$log" 2>&1; then
@@ -206,9 +209,9 @@ for ranks in 1 2; do
     continue
   fi
   if env ${run_env[@]+"${run_env[@]}"} timeout -k 5 120 ${loader[@]+"${loader[@]}"} "$steps" "$work/steps-$ranks.mok" $launches \
-    >"$log" 2>&1; then
+    "$devices" >"$log" 2>&1; then
     report PASS "$name" "$(tail -1 "$log")"
-    grep told: "$log" | cut -c 1-300 | sed 's/^/    | /'
+    grep -E 'same bits|ended after|told:' "$log" | cut -c 1-300 | sed 's/^/    |/'
   else
     report FAIL "$name" "exit code $?"
     tail -n 20 "$log" | sed 's/^/    | /'

@@ -1,7 +1,7 @@
 /* Steps through libmok as a program takes them: many launches with changing token counts, captured graphs, several workspaces,
- * and launches that go wrong. A package of several ranks runs with all of them on one device, and on as many if there are.
+ * and launches that go wrong. A package of several ranks runs with all of them on one device, or each on its own.
  *
- *   gpu_steps PACKAGE [LAUNCHES]
+ *   gpu_steps PACKAGE [LAUNCHES [DEVICES]]       DEVICES: 1, or as many as the package has ranks
  *
  * A token's output has the same bits in every launch that has the token, so one launch is compared with the reference and all
  * others with that one. On the emulated driver faults come from the host target, on a GPU from what is done to its memory. */
@@ -600,6 +600,46 @@ static void launch_with(setting *s, workspaces *w, fault what) {
   }
 }
 
+static const uint32_t *read_record(setting *s, workspaces *w, int r) {
+  static uint32_t words[MOK_CONTROL_LINES * MOK_LINE_WORDS];
+  const mok_workspace *ws = w->of[s->devices == 1 ? 0 : r];
+  const mok_cu_pointer local = ws->local + (mok_cu_pointer)(s->devices == 1 ? r : 0) * ws->local_size;
+  ok(mok_kernel_enter(ws->kernel));
+  CUDA(s, ws->kernel, cuMemcpyDtoH(words, local + (mok_cu_pointer)ws->kernel->control_offset, sizeof words));
+  mok_kernel_leave(ws->kernel);
+  if (words[MOK_LINE_ABORT * MOK_LINE_WORDS] == 0) fail("rank %d has not given up", r);
+  return words + MOK_LINE_WAIT_ERROR * MOK_LINE_WORDS;
+}
+
+/* Each of the first `ranks` has its record: one waited for what did not come, the others for a rank that had given up. */
+static void check_records(setting *s, workspaces *w, int ranks, const char *part) {
+  bool waited = false;
+  for (int r = 0; r < ranks; r++) {
+    char told[400];
+    const uint32_t *record = read_record(s, w, r);
+    mok_record_text(w->of[s->devices == 1 ? 0 : r], record, told, sizeof told);
+    printf("    rank %d told: %s\n", r, told);
+    const bool waits = strstr(told, part) != NULL;
+    if (record[MOK_WAIT_RANK] != (uint32_t)r || (!waits && !strstr(told, "gave up and will not arrive")))
+      fail("rank %d has a record of something else: %s", r, told);
+    waited = waited || waits;
+  }
+  if (!waited) fail("no rank has a record with '%s'", part);
+}
+
+/* The ranks that were absent come after all, each on its own device: they hear that the first one has given up. */
+static void come_late(setting *s, workspaces *w) {
+  const mok_launch_options options = {
+      .struct_size = sizeof options, .local_timeout_ms = LOCAL_TIMEOUT_MS, .peer_timeout_ms = PEER_TIMEOUT_MS};
+  for (int d = 1; d < s->devices; d++) {
+    mok_forward_args args = s->device[d].args;
+    args.tokens = s->info.tokens_per_rank;
+    ok(mok_check(w->of[d], NULL));
+    ok(mok_forward(w->of[d], &args, &options, s->streams[d]));
+  }
+  synchronize(s);
+}
+
 static void faulty_launch(setting *s, fault what, const char *name, const char *part) {
   at = name;
   workspaces w = create(s);
@@ -611,13 +651,16 @@ static void faulty_launch(setting *s, fault what, const char *name, const char *
   synchronize(s); /* the launch ends */
   const double took = now_s() - start;
   if (took > (LOCAL_TIMEOUT_MS + PEER_TIMEOUT_MS) / 1e3 + 2) fail("the launch ended after %.1f s", took);
-  mok_status status = mok_check(w.of[0], NULL);
-  char told[400];
-  snprintf(told, sizeof told, "%s", mok_status_text(status));
-  is(status, MOK_STATUS_ABORTED, part);
+  printf("  %s: ended after %.2f s\n", name, took);
+  is(mok_check(w.of[0], NULL), MOK_STATUS_ABORTED, part);
+  if (what == ABSENT_RANK && s->devices > 1) come_late(s, &w);
+  check_records(s, &w, what == ABSENT_RANK && s->devices == 1 ? 1 : s->ranks, part);
   mok_forward_args args[MOK_MAX_RANKS];
   for (int r = 0; r < s->ranks; r++) args[r] = s->device[r].args;
-  is(mok_forward(w.of[0], args, NULL, s->streams[0]), MOK_STATUS_ABORTED, "create a new one");
+  for (int d = 0; d < s->devices; d++) {
+    if (d > 0) is(mok_check(w.of[d], NULL), MOK_STATUS_ABORTED, "");
+    is(mok_forward(w.of[d], &args[d], NULL, s->streams[d]), MOK_STATUS_ABORTED, "create a new one");
+  }
   destroy(s, &w);
 
   w = create(s);
@@ -625,7 +668,7 @@ static void faulty_launch(setting *s, fault what, const char *name, const char *
   enqueue(s, &w, all_tokens(s), false, NULL);
   judge(s, &w, all_tokens(s));
   destroy(s, &w);
-  printf("  %s: ended after %.2f s, a new workspace works; told: %s\n", name, took, told);
+  printf("    a new workspace works\n");
 }
 
 static void run(const char *package, int devices, int launches) {
@@ -658,8 +701,8 @@ static void run(const char *package, int devices, int launches) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 2 || argc > 3) {
-    fprintf(stderr, "usage: gpu_steps PACKAGE [LAUNCHES]\n");
+  if (argc < 2 || argc > 4) {
+    fprintf(stderr, "usage: gpu_steps PACKAGE [LAUNCHES [DEVICES]]\n");
     return 2;
   }
   const int launches = argc > 2 ? atoi(argv[2]) : 1000;
@@ -672,8 +715,10 @@ int main(int argc, char **argv) {
   int devices = 0;
   ok(mok_cuda_status(&kernel->cuda, kernel->cuda.cuDeviceGetCount(&devices), "cuDeviceGetCount"));
   mok_kernel_unload(kernel);
-  run(argv[1], 1, launches);
-  if (ranks > 1 && ranks <= MAX_DEVICES && devices >= ranks) run(argv[1], ranks, launches);
-  printf("steps of %d rank%s: all right\n", ranks, ranks == 1 ? "" : "s");
+  const int wanted = argc > 3 ? atoi(argv[3]) : 1;
+  if (wanted != 1 && wanted != ranks) fail("'%s' devices; it is 1, or one for each of %d ranks", argv[3], ranks);
+  if (wanted > devices || wanted > MAX_DEVICES) fail("%d devices are needed, the driver sees %d", wanted, devices);
+  run(argv[1], wanted, launches);
+  printf("steps of %d rank%s on %d device%s: all right\n", ranks, ranks == 1 ? "" : "s", wanted, wanted == 1 ? "" : "s");
   return 0;
 }
