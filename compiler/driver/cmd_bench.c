@@ -109,13 +109,14 @@ static mok_status launch_once(mok_gpu_run *gpu, bench_result *out) {
   return MOK_OK;
 }
 
-static mok_status measure(mok_session *session, const bench_request *request, mok_gpu_run *gpu, mok_expected *expected,
-                          bench_result *out) {
+static mok_status measure(mok_session *session, const bench_request *request, mok_gpu_run *gpu, bench_result *out) {
+  mok_gpu_expected expected;
   MOK_TRY(device_name(gpu, out));
   mok_session_progress(session, "running");
   MOK_TRY(launch_once(gpu, out));
   MOK_TRY(mok_gpu_run_fetch(gpu));
-  MOK_TRY(mok_gpu_run_judge(gpu, request->sample, false, expected, &out->verdict));
+  MOK_TRY(mok_gpu_run_expect(gpu, request->sample, false, &expected));
+  mok_gpu_run_judge(gpu, session->arena, &expected, &out->verdict);
   if (!out->verdict.pass) return MOK_OK;
   mok_session_progress(session, "measuring the layer");
   MOK_TRY(mok_bench_layer(gpu, &request->length, &out->times));
@@ -129,7 +130,6 @@ static mok_status measure(mok_session *session, const bench_request *request, mo
 static mok_status bench_problem(mok_session *session, mok_work *work, const bench_request *request, mok_problem *problem,
                                 bench_result *out) {
   mok_load_args package;
-  mok_expected expected;
   mok_gpu_run gpu = {0};
   MOK_TRY(mok_work_package(session->arena, work, &package));
   mok_session_progress(session, "making inputs");
@@ -139,7 +139,7 @@ static mok_status bench_problem(mok_session *session, mok_work *work, const benc
       mok_gpu_run_open(session, work->model, &package, work->target, request->place == MOK_RUN_COLOCATED, problem, &gpu);
   if (!status) {
     out->work = count_labour(problem, gpu.devices);
-    status = measure(session, request, &gpu, &expected, out);
+    status = measure(session, request, &gpu, out);
   }
   mok_gpu_run_close(&gpu);
   return status;

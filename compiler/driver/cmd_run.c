@@ -64,8 +64,6 @@ static mok_status parse_request(mok_session *session, const mok_model *model, ru
   if (!on_host && options->seeds.given)
     return MOK_ERROR(MOK_ERR_USAGE, "--seeds: only the host target has seeded schedules; --iters repeats");
   MOK_TRY(parse_tokens(session, model, on_host ? DEFAULT_HOST_TOKENS : INT64_MAX, out->seed, &out->launches));
-  if (!on_host && out->launches.vary)
-    return MOK_ERROR(MOK_ERR_USAGE, "--tokens A..B: launches of several sizes are for the host target only");
   return MOK_OK;
 }
 
@@ -74,6 +72,29 @@ static void add_verdict(mok_verdict *sum, const mok_verdict *verdict) {
   if (verdict->rel_l2 > sum->rel_l2) sum->rel_l2 = verdict->rel_l2;
   if (verdict->max_abs > sum->max_abs) sum->max_abs = verdict->max_abs;
   sum->checked += verdict->checked;
+}
+
+/* What launch i of all came to; `place` names it in a failure. */
+static void note_launch(mok_session *session, const mok_problem *problem, run_request *request, int64_t i, const char *place,
+                        const mok_verdict *verdict, run_result *out) {
+  if (i == 0) out->verdict = *verdict;
+  else if (request->launches.vary) add_verdict(&out->verdict, verdict);
+  const char *failure = verdict->failure;
+  if (!failure) {
+    failure = mok_launches_compare(session->arena, &request->launches, problem);
+    if (failure) failure = mok_arena_printf(session->arena, "other bits than in an earlier launch: %s", failure);
+  }
+  if (!failure) return;
+  out->verdict.pass = false;
+  out->verdict.failure =
+      i == 0 ? mok_arena_strdup(session->arena, failure) : mok_arena_printf(session->arena, "%s: %s", place, failure);
+}
+
+/* After launches of several sizes that were all right: no time, and the output of all tokens. */
+static void join_launches(const run_request *request, mok_problem *problem, run_result *out) {
+  out->time_us = -1;
+  mok_launches_join(&request->launches, problem);
+  mok_output_digest(problem, out->verdict.digest);
 }
 
 /* Launch i of all: sizes, poison, kernel, verdict. */
@@ -91,18 +112,8 @@ static mok_status launch(mok_session *session, mok_arena *scratch, mok_host_kern
   const int64_t laps = mok_launch_laps(scratch, kernel->plan, problem);
   if (laps > out->laps) out->laps = laps;
   if (i == 0 || time_us < out->time_us) out->time_us = time_us;
-  if (i == 0) out->verdict = verdict;
-  else if (request->launches.vary) add_verdict(&out->verdict, &verdict);
-  const char *failure = verdict.failure;
-  if (!failure) {
-    failure = mok_launches_compare(session->arena, &request->launches, problem);
-    if (failure) failure = mok_arena_printf(session->arena, "other bits than in an earlier launch: %s", failure);
-  }
-  if (!failure) return MOK_OK;
-  out->verdict.pass = false;
-  out->verdict.failure = i == 0 ? mok_arena_strdup(session->arena, failure)
-                                : mok_arena_printf(session->arena, "launch %" PRId64 " under schedule seed %" PRIu64 ": %s",
-                                                   i + 1, schedule, failure);
+  const char *place = mok_arena_printf(scratch, "launch %" PRId64 " under schedule seed %" PRIu64, i + 1, schedule);
+  note_launch(session, problem, request, i, place, &verdict, out);
   return MOK_OK;
 }
 
@@ -117,10 +128,7 @@ static mok_status launch_all(mok_session *session, mok_host_kernel *kernel, mok_
     MOK_TRY(status);
     if (!out->verdict.pass) return MOK_OK;
   }
-  if (!request->launches.vary) return MOK_OK;
-  out->time_us = -1;
-  mok_launches_join(&request->launches, problem);
-  mok_output_digest(problem, out->verdict.digest);
+  if (request->launches.vary) join_launches(request, problem, out);
   return MOK_OK;
 }
 
@@ -269,9 +277,10 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static mok_status launch_on_gpu(mok_session *session, const mok_work *work, const run_request *request, mok_gpu_run *gpu,
+static mok_status launch_on_gpu(mok_session *session, const mok_work *work, run_request *request, mok_gpu_run *gpu,
                                 mok_problem *problem, mok_expected *expected, run_result *result) {
   double *times = MOK_NEW_ARRAY(session->arena, (size_t)request->iters, double);
+  mok_gpu_expected right;
   result->laps = work->plan ? mok_launch_laps(session->arena, work->plan, problem) : -1;
   for (int64_t i = 0; i < request->iters; ++i) {
     int64_t differences = 0;
@@ -280,7 +289,11 @@ static mok_status launch_on_gpu(mok_session *session, const mok_work *work, cons
     MOK_TRY(mok_gpu_run_differences(gpu, &differences));
     MOK_TRY(mok_interrupt_check());
     if (i == 0 || differences) MOK_TRY(mok_gpu_run_fetch(gpu));
-    if (i == 0) MOK_TRY(mok_gpu_run_judge(gpu, request->sample, session->options.dump.given, expected, &result->verdict));
+    if (i == 0) {
+      MOK_TRY(mok_gpu_run_expect(gpu, request->sample, session->options.dump.given, &right));
+      mok_gpu_run_judge(gpu, session->arena, &right, &result->verdict);
+      *expected = right.reference;
+    }
     if (differences) {
       result->verdict.pass = false;
       result->verdict.failure = mok_arena_printf(
@@ -294,7 +307,41 @@ static mok_status launch_on_gpu(mok_session *session, const mok_work *work, cons
   return MOK_OK;
 }
 
-static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_request *request, mok_problem *problem,
+static mok_status resized_launch(mok_session *session, mok_arena *scratch, const mok_work *work, run_request *request,
+                                 mok_gpu_run *gpu, const mok_gpu_expected *right, int64_t i, run_result *result) {
+  double time_us = 0;
+  mok_verdict verdict;
+  mok_launches_set(&request->launches, i, gpu->problem);
+  MOK_TRY(mok_gpu_run_launch(gpu, &time_us));
+  MOK_TRY(mok_gpu_run_fetch(gpu));
+  MOK_TRY(mok_interrupt_check());
+  mok_gpu_run_judge(gpu, scratch, right, &verdict);
+  const int64_t laps = work->plan ? mok_launch_laps(scratch, work->plan, gpu->problem) : -1;
+  if (laps > result->laps) result->laps = laps;
+  note_launch(session, gpu->problem, request, i, mok_arena_printf(scratch, "launch %" PRId64, i + 1), &verdict, result);
+  return MOK_OK;
+}
+
+/* Launches of several sizes: each against what all tokens should have, and its bits against those of the launches before. */
+static mok_status resized_on_gpu(mok_session *session, const mok_work *work, run_request *request, mok_gpu_run *gpu,
+                                 mok_problem *problem, mok_expected *expected, run_result *result) {
+  mok_gpu_expected right;
+  MOK_TRY(mok_gpu_run_expect(gpu, request->sample, session->options.dump.given, &right));
+  *expected = right.reference;
+  result->laps = -1;
+  mok_session_progress(session, "running");
+  for (int64_t i = 0; i < request->iters; ++i) {
+    mok_arena *scratch = mok_arena_create();
+    mok_status status = resized_launch(session, scratch, work, request, gpu, &right, i, result);
+    mok_arena_destroy(scratch);
+    MOK_TRY(status);
+    if (!result->verdict.pass) return MOK_OK;
+  }
+  join_launches(request, problem, result);
+  return MOK_OK;
+}
+
+static mok_status run_on_gpus(mok_session *session, mok_work *work, run_request *request, mok_problem *problem,
                               mok_expected *expected, run_result *result) {
   mok_load_args package;
   mok_gpu_run gpu = {0};
@@ -305,7 +352,8 @@ static mok_status run_on_gpus(mok_session *session, mok_work *work, const run_re
   mok_session_progress(session, "making weights");
   mok_status status =
       mok_gpu_run_open(session, work->model, &package, work->target, request->place == MOK_RUN_COLOCATED, problem, &gpu);
-  if (!status) status = launch_on_gpu(session, work, request, &gpu, problem, expected, result);
+  if (!status)
+    status = (request->launches.vary ? resized_on_gpu : launch_on_gpu)(session, work, request, &gpu, problem, expected, result);
   mok_gpu_run_close(&gpu);
   return status;
 }

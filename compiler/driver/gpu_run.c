@@ -214,9 +214,7 @@ void mok_gpu_run_close(mok_gpu_run *run) {
 /* ------------------------------------------------------------------------------------------------ a step */
 
 static size_t row_bytes(const mok_gpu_run *run) { return (size_t)run->model->hidden * sizeof(uint16_t); }
-static size_t out_bytes(const mok_gpu_run *run, int64_t r) {
-  return ((size_t)run->problem->ranks[r].tokens + 2) * row_bytes(run);
-}
+static size_t out_bytes(const mok_gpu_run *run, int64_t r) { return ((size_t)run->problem->ranks[r].rows + 2) * row_bytes(run); }
 static int ranks_here(const mok_gpu_run *run) { return run->devices == 1 ? (int)run->model->gpus : 1; }
 
 static mok_status enqueue(mok_gpu_run *run, int d) {
@@ -225,6 +223,7 @@ static mok_status enqueue(mok_gpu_run *run, int d) {
   mok_forward_args *args = MOK_NEW_ARRAY(run->session->arena, (size_t)here, mok_forward_args);
   for (int i = 0; i < here; ++i) {
     args[i] = run->ranks[first + i].args;
+    args[i].tokens = (int32_t)run->problem->ranks[first + i].tokens;
     MOK_CU_TRY(cuda, cuMemsetD8Async(run->ranks[first + i].out, 0xff, out_bytes(run, first + i), run->streams[d]));
   }
   MOK_CU_TRY(cuda, cuEventRecord(run->events[d][0], run->streams[d]));
