@@ -45,8 +45,8 @@ MOK_MUST_USE mok_status mok_gpu_run_open(mok_session *session, const mok_model *
                                          const mok_target *target, bool colocate, mok_problem *problem, mok_gpu_run *out);
 void mok_gpu_run_close(mok_gpu_run *run); /* accepts one whose opening failed, and a zeroed one */
 
-/* One step on poisoned outputs with the problem's token counts, waited for. *time_us: from the first rank's start to the last one's
- * end as each device measures it. A wait that expired is MOK_ERR_PROTOCOL. */
+/* One step on poisoned outputs with the problem's token counts, waited for. *time_us: from the first rank's start to the last
+ * one's end as each device measures it. A wait that expired is MOK_ERR_PROTOCOL. */
 MOK_MUST_USE mok_status mok_gpu_run_launch(mok_gpu_run *run, double *time_us);
 
 /* Outputs with their guard rows into the problem. */
@@ -58,8 +58,8 @@ MOK_MUST_USE mok_status mok_gpu_run_differences(mok_gpu_run *run, int64_t *out);
 /* The whole layer by the naive kernels on the first device, every token of every rank; weights are made anew. */
 MOK_MUST_USE mok_status mok_gpu_run_naive(mok_gpu_run *run, mok_expected *out);
 
-/* What the outputs should be, of all tokens that the problem's ranks have now: `naive` by the naive kernels, `reference` in double
- * for `sample` tokens of each rank (0: all). */
+/* What the outputs should be, of all tokens that the problem's ranks have now: `naive` by the naive kernels, `reference` in
+ * double for `sample` tokens of each rank (0: all). */
 typedef struct mok_gpu_expected {
   mok_expected naive, reference;
 } mok_gpu_expected;
