@@ -105,6 +105,7 @@ MOK_FN void mok_spawn(mok_cta *c, worker_function worker) {
     worker(&mine);
     c->stage = mine.stage;
     c->parity = mine.parity;
+    c->has_slots = mine.has_slots;
     c->aborted = mine.aborted;
     if (multiplies) {
       mok_meet(&mine, false); /* between two setmaxnreg of a warpgroup, as there may have been no task */

@@ -111,7 +111,7 @@ MOK_FN void mok_grid_barrier(mok_cta *c) {
   c->barriers++;
   if (mok_thread() == 0) {
     unsigned *arrivals = mok_control(c->args, MOK_LINE_GRID_BARRIER);
-    const mok_waiting what = {MOK_WAIT_IS_GRID_BARRIER, (int)c->barriers, 0, c->barriers * (unsigned)c->ctas, 0};
+    const mok_waiting what = {MOK_WAIT_IS_GRID_BARRIER, (int)c->barriers - 1, 0, c->barriers * (unsigned)c->ctas, 0};
     mok_ptx_add_release_gpu(arrivals, 1);
     /* A CTA that gave up arrives as well: its word says so. */
     if (!c->aborted) c->aborted = !mok_poll(c, arrivals, what) || mok_is_aborted(c);

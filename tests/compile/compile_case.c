@@ -1,8 +1,9 @@
 /* Compiles one kernel folder for a target and checks what ptxas and the PTX say of it.
  *
- *   compile_case [--twice] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
+ *   compile_case [--twice] [--image FILE] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
  *
- * --twice: the same bytes come out again, with another folder for temporary files. Target host has no registers and no PTX.
+ * --twice: the same bytes come out again, with another folder for temporary files. --image: the code goes to FILE. Target host has
+ * no registers and no PTX.
  * FOLDER holds kernel.cu, mok_plan.h and mok_layout.h; templates are those built into mokgen. Each INSTRUCTION must occur in the
  * PTX; one with a leading '!' must not. Spills and stack frames fail inside mok_jit_compile. Exit code 77 if the compiler is not
  * installed, 1 if CI=true: there it must be. */
@@ -82,8 +83,11 @@ int main(int argc, char **argv) {
   const int twice = argc > 1 && strcmp(argv[1], "--twice") == 0;
   argv += twice;
   argc -= twice;
+  const char *file = argc > 2 && strcmp(argv[1], "--image") == 0 ? argv[2] : NULL;
+  argv += file ? 2 : 0;
+  argc -= file ? 2 : 0;
   if (argc < 4) {
-    fprintf(stderr, "usage: compile_case [--twice] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]\n");
+    fprintf(stderr, "usage: compile_case [--twice] [--image FILE] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]\n");
     return 2;
   }
   mok_arena *arena = mok_arena_create();
@@ -114,6 +118,7 @@ int main(int argc, char **argv) {
     if (status) return fail(status);
     wrong |= differs;
   }
+  if (file && (status = mok_file_write(file, image.code.data, image.code.size)) != MOK_OK) return fail(status);
   mok_arena_destroy(arena);
   return wrong;
 }

@@ -12,6 +12,7 @@ rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/lib" "$pack/models"
 strip -o "$pack/bin/mokgen" "$build/mokgen"
 for test in "$build"/tests/gpu/gpu_*; do [ -x "$test" ] && [ -f "$test" ] && strip -o "$pack/bin/$(basename "$test")" "$test"; done
+[ -x "$build/tests/primitives/gpu_primitives" ] && strip -o "$pack/bin/gpu_primitives" "$build/tests/primitives/gpu_primitives"
 cp "$here/run.sh" "$here/cases.sh" "$here/cases.txt" "$here/../support/activations.sh" "$pack"
 cp "$here"/models/*.lua "$pack/models"
 # The C library that mokgen was linked with, for a machine with an older one.
@@ -28,4 +29,5 @@ done | sort -u | while read -r model flags; do
   "$build/mokgen" build -q --target sm_90a "$pack/models/$model.lua" $flags -o "$pack/x.mok"
   rm -rf "$pack/x.mok"
 done
+"$here/../primitives/images.sh" "$build/mokgen" "$build/tests/compile/compile_case" sm_90a "$pack/primitives" >/dev/null
 du -sh "$pack" | cut -f 1 | sed "s|\$| $pack|"

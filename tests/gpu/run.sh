@@ -2,7 +2,7 @@
 # Tests on GPUs in one call, from a folder that pack.sh made (this file is in it) or from the tree.
 #   run.sh [--fast] [--budget SECONDS] [--only GROUP[,GROUP..]] [--mokgen FILE] [--emulate LIBCUDA]
 # --fast: no presets, sanitizer and timing. --budget: starts nothing new after so long (default 450). --emulate: with the emulated
-# driver of tests/gpu/emulator instead of a GPU; groups preset, time and sanitizer are left out.
+# driver of tests/gpu/emulator instead of a GPU; groups primitives, preset, time and sanitizer are left out.
 #
 # One line for each case, PASS, FAIL or SKIP; a failure shows the end of its log. Logs and a table of results go to $OUT, if that is
 # set, else to a temporary folder that is removed. Exit code 0 if nothing failed, 77 if nothing ran.
@@ -92,6 +92,7 @@ wanted() { # GROUP
   [ -n "$only" ] && { case ",$only," in *",$1,"*) return 0 ;; *) return 1 ;; esac; }
   case $1 in
     preset | time | sanitizer) [ "$fast" = no ] && [ -z "$emulate" ] ;;
+    primitives) [ -z "$emulate" ] ;;
     *) return 0 ;;
   esac
 }
@@ -185,6 +186,23 @@ while IFS='|' read -r g n m f; do
     run_case "$g" "$n" -- "$@"
   fi
 done < <(cases)
+
+# ---------------------------------------------------------------------------------------------------- primitives by themselves
+
+if wanted primitives; then
+  log=$logs/primitives.log program=$here/bin/gpu_primitives images=$here/primitives
+  if [ ! -x "$program" ]; then # in the tree
+    program=$(dirname "$mokgen")/tests/primitives/gpu_primitives images=$work/primitives
+    "$here/../primitives/images.sh" "$mokgen" "$(dirname "$mokgen")/tests/compile/compile_case" sm_90a "$images" >"$log" 2>&1
+  fi
+  timeout -k 5 120 ${loader[@]+"${loader[@]}"} "$program" "$images"/* >>"$log" 2>&1 </dev/null
+  status=$?
+  while read -r verdict name detail; do report "$verdict" "primitives-${name%:}" "$detail"; done < <(grep -E '^(PASS|FAIL) ' "$log")
+  if [ $status != 0 ]; then
+    grep -q '^FAIL ' "$log" && [ $status = 1 ] || report FAIL primitives "exit code $status"
+    grep -vE '^PASS ' "$log" | head -n 40 | cut -c 1-400 | sed 's/^/    | /'
+  fi
+fi
 
 # ---------------------------------------------------------------------------------------------------- libmok as a program uses it
 
