@@ -150,10 +150,10 @@ def run_shape(name, tokens, must, options, me, host):
     x = torch.empty(info.ranks * tokens, info.hidden, device=device, dtype=torch.bfloat16)
     dist.all_gather_into_tensor(x, mine.x)
     order, counts = routes_of(None, mine, ids)
-    layer = Everywhere(package, info, tokens) if me == 0 else None
-    failure, error, right = "", 0.0, None
+    failure, error, layer, right = "", 0.0, None, None
     try:
-        if layer:
+        if me == 0:
+            layer = Everywhere(package, info, tokens)
             error, right = layer.check()
             right = right[:tokens]
     except (mok.Error, RuntimeError, ValueError) as found:
