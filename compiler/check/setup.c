@@ -6,7 +6,7 @@
 enum { MAX_BYTES = 1 << 30, MAX_AGENTS = UINT16_MAX };
 
 void *check_grow(check_run *run, check_buffer *buffer, size_t count, size_t size) {
-  if (count * size > buffer->bytes) {
+  if (count * size > buffer->bytes || !buffer->data) { /* memory even for nothing: memset takes no null */
     const size_t twice = 2 * buffer->bytes;
     buffer->bytes = count * size > twice ? count * size : twice;
     buffer->data = mok_arena_alloc(run->c->arena, buffer->bytes);

@@ -306,7 +306,7 @@ static mok_status check(mok_session *session, mok_work *work) {
   result.static_stopped = status != MOK_OK;
   result.static_findings = result.static_stopped ? mok_diag_errors(session->diag) : mok_diag_warnings(session->diag) - before;
   mok_status_free(status);
-  if (!result.static_stopped) MOK_TRY(explore(session, work, &result));
+  if (!result.static_stopped) MOK_TRY(mok_work_blame(work, explore(session, work, &result)));
   if (passed(&result)) MOK_TRY(run_compiled(session, work, &result));
   mok_buf text = mok_buf_make(session->arena);
   if (session->options.json.given) result_json(work, &result, &text);

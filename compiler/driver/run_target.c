@@ -8,6 +8,7 @@
 
 /* MOK_OK if the first devices can run the plan's code for `target`. Finer limits are checked when the package is loaded. */
 static mok_status find_gpus(mok_session *session, const mok_work *work, const char *target, bool colocate) {
+  if (work->plan) MOK_TRY(mok_plan_buildable(work->plan, mok_target_find(target))); /* no GPU changes that */
   const int64_t ranks = work->model->gpus, needed = colocate ? 1 : ranks;
   mok_driver_gpu device;
   MOK_TRY_CTX(mok_driver_gpu_query(session->arena, &device), "looking for %" PRId64 " GPUs to run on", needed);

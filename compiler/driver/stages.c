@@ -125,6 +125,13 @@ static const struct {
     [MOK_STAGE_COMPILE] = {"compile", FROM_BOTH, stage_compile}, /* CUDA C -> code for the target */
 };
 
+mok_status mok_work_blame(const mok_work *work, mok_status status) {
+  if (!status || !work->from_module || mok_status_exit_code(status) != MOK_ERR_CODEGEN) return status;
+  mok_status theirs = MOK_ERROR(MOK_ERR_DESCRIPTION, "%s: %s", work->path, mok_status_text(status));
+  mok_status_free(status);
+  return theirs;
+}
+
 mok_status mok_stages_run(mok_session *session, mok_work *work, mok_stage_id last) {
   /* A resumed module brings description and plan with it. */
   if (work->from_module && last < MOK_STAGE_RESUME) last = MOK_STAGE_RESUME;
@@ -133,6 +140,7 @@ mok_status mok_stages_run(mok_session *session, mok_work *work, mok_stage_id las
     if (!(stages[id].source & (work->from_module ? FROM_MODULE : FROM_LUA))) continue;
     const int64_t start = mok_session_clock_us();
     mok_status status = stages[id].run(session, work);
+    if (id == MOK_STAGE_EMIT) status = mok_work_blame(work, status);
     mok_session_progress(session, NULL);
     if (!status) status = mok_interrupt_check();
     if (status) return status;

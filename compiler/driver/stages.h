@@ -42,6 +42,9 @@ void mok_work_deinit(mok_work *work); /* accepts a zeroed one */
 /* Runs every stage up to `last` that this source of work has and that has not run yet. Polls for interruption between stages. */
 MOK_MUST_USE mok_status mok_stages_run(mok_session *session, mok_work *work, mok_stage_id last);
 
+/* A resumed module that mokgen cannot make a kernel of is its author's mistake: MOK_ERR_CODEGEN becomes MOK_ERR_DESCRIPTION. */
+MOK_MUST_USE mok_status mok_work_blame(const mok_work *work, mok_status status);
+
 /* Plan warnings on stderr. */
 void mok_work_warn(mok_session *session, const mok_work *work);
 

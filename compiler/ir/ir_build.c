@@ -18,39 +18,65 @@ static MlirValue append_value(mok_draft *draft, MlirType type, MlirBlock block) 
   return mlirOperationGetResult(mok_draft_append(draft, block), 0);
 }
 
-static void declare(builder *b, mok_field_id field, const char *name, MlirType type) {
-  mok_draft draft = mok_draft_make(b->context, loc_of_field(b, field), "mok.argument");
-  mok_draft_text(&draft, "sym_name", mok_arena_printf(b->arena, "args.%s", name));
-  mok_draft_set(&draft, "type", mlirTypeAttrGet(type));
-  mok_draft_append(&draft, b->body);
-}
-
 static MlirType rows_type(builder *b, int64_t columns) {
   return mok_type(b->context, b->arena, "tensor<?x%lldxbf16>", (long long)columns);
 }
 
-/* Weights of E_local experts; one shared expert has the same rank. */
-static MlirType weight_type(builder *b, int64_t rows, int64_t columns) {
-  return mok_type(b->context, b->arena, "tensor<?x%lldx%lldxbf16>", (long long)rows, (long long)columns);
+/* ---- what the caller passes ---- */
+
+typedef struct argument {
+  const char *name;
+  mok_field_id field;
+  int64_t rows, columns; /* of a weight, for each expert; one shared expert has the same rank. rows 0: a row for each token */
+  const char *element;
+} argument;
+
+enum { MAX_ARGUMENTS = 10 };
+
+static size_t list_arguments(const mok_model *m, argument list[MAX_ARGUMENTS]) {
+  const bool gated = mok_is_gated(m);
+  const mok_field_id routed = MOK_FIELD_intermediate, shared = MOK_FIELD_shared_experts;
+  size_t n = 0;
+  list[n++] = (argument){"x", MOK_FIELD_hidden, 0, m->hidden, "bf16"};
+  list[n++] = (argument){"topk_ids", MOK_FIELD_top_k, 0, m->top_k, "i32"};
+  list[n++] = (argument){"topk_weights", MOK_FIELD_top_k, 0, m->top_k, "f32"};
+  if (gated) list[n++] = (argument){"gate", routed, m->intermediate, m->hidden, "bf16"};
+  list[n++] = (argument){"up", routed, m->intermediate, m->hidden, "bf16"};
+  list[n++] = (argument){"down", routed, m->hidden, m->intermediate, "bf16"};
+  if (m->shared_intermediate > 0) {
+    if (gated) list[n++] = (argument){"shared_gate", shared, m->shared_intermediate, m->hidden, "bf16"};
+    list[n++] = (argument){"shared_up", shared, m->shared_intermediate, m->hidden, "bf16"};
+    list[n++] = (argument){"shared_down", shared, m->hidden, m->shared_intermediate, "bf16"};
+  }
+  list[n++] = (argument){"out", MOK_FIELD_hidden, 0, m->hidden, "bf16"};
+  return n;
+}
+
+static const char *type_of(mok_arena *arena, const argument *a) {
+  if (a->rows == 0) return mok_arena_printf(arena, "tensor<?x%lldx%s>", (long long)a->columns, a->element);
+  return mok_arena_printf(arena, "tensor<?x%lldx%lldx%s>", (long long)a->rows, (long long)a->columns, a->element);
+}
+
+const char *mok_ir_argument_type(mok_arena *arena, const mok_model *model, const char *name) {
+  argument list[MAX_ARGUMENTS];
+  const size_t count = list_arguments(model, list);
+  for (size_t i = 0; i < count; ++i)
+    if (strcmp(list[i].name, name) == 0) return type_of(arena, &list[i]);
+  return NULL;
 }
 
 static void declare_arguments(builder *b) {
-  const mok_model *m = b->model;
-  const bool gated = mok_is_gated(m);
-  declare(b, MOK_FIELD_hidden, "x", rows_type(b, m->hidden));
-  declare(b, MOK_FIELD_top_k, "topk_ids", mok_type(b->context, b->arena, "tensor<?x%lldxi32>", (long long)m->top_k));
-  declare(b, MOK_FIELD_top_k, "topk_weights", mok_type(b->context, b->arena, "tensor<?x%lldxf32>", (long long)m->top_k));
-  if (gated) declare(b, MOK_FIELD_intermediate, "gate", weight_type(b, m->intermediate, m->hidden));
-  declare(b, MOK_FIELD_intermediate, "up", weight_type(b, m->intermediate, m->hidden));
-  declare(b, MOK_FIELD_intermediate, "down", weight_type(b, m->hidden, m->intermediate));
-  if (m->shared_intermediate > 0) {
-    const mok_field_id field = MOK_FIELD_shared_experts;
-    if (gated) declare(b, field, "shared_gate", weight_type(b, m->shared_intermediate, m->hidden));
-    declare(b, field, "shared_up", weight_type(b, m->shared_intermediate, m->hidden));
-    declare(b, field, "shared_down", weight_type(b, m->hidden, m->shared_intermediate));
+  argument list[MAX_ARGUMENTS];
+  const size_t count = list_arguments(b->model, list);
+  for (size_t i = 0; i < count; ++i) {
+    mok_draft draft = mok_draft_make(b->context, loc_of_field(b, list[i].field), "mok.argument");
+    mok_draft_text(&draft, "sym_name", mok_arena_printf(b->arena, "args.%s", list[i].name));
+    mok_draft_set(&draft, "type", mlirTypeAttrGet(mok_type(b->context, b->arena, "%s", type_of(b->arena, &list[i]))));
+    mok_draft_append(&draft, b->body);
   }
-  declare(b, MOK_FIELD_hidden, "out", rows_type(b, m->hidden));
 }
+
+/* ---- the layer ---- */
 
 static MlirValue input(builder *b, mok_field_id field, const char *name) {
   const char *symbol = mok_arena_printf(b->arena, "args.%s", name);

@@ -89,9 +89,27 @@ static bool module_attributes_known(MlirModule module) {
   return known;
 }
 
+/* Where a file that is no module at all stops looking like one; false: it starts as a module does. */
+static bool starts_otherwise(const char *text, int *line, int *column) {
+  *line = *column = 1;
+  while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n' || strncmp(text, "//", 2) == 0) {
+    const size_t length = *text == '/' ? strcspn(text, "\n") : 1;
+    *column = *text == '\n' ? 1 : *column + (int)length;
+    *line += *text == '\n';
+    text += length;
+  }
+  return strncmp(text, "module", 6) != 0 && strncmp(text, "\"builtin.module\"", 16) != 0 && *text != '#' && *text != '!';
+}
+
 mok_status mok_ir_parse(mok_ir *ir, const char *name, const char *text, size_t size, mok_module **out) {
   *out = NULL;
   const char *source = mok_arena_strndup(ir->arena, text, size); /* the parser wants a NUL behind the text */
+  mok_loc start = {.file = mok_arena_strdup(ir->arena, name), .length = 1};
+  if (starts_otherwise(source, &start.line, &start.column)) {
+    mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, start,
+                    "--emit=mok prints one: module attributes {mok.after = .., mok.plan = ..} {..}", "expected a module");
+    return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "%s is not a module", name));
+  }
   MlirOperation op = mlirOperationCreateParse(ir->context, mlirStringRefCreate(source, size), mok_ref(name));
   if (!mlirOperationIsNull(op) && !mok_op_is(op, "builtin.module")) {
     mlirEmitError(mlirOperationGetLocation(op), "expected a module");

@@ -26,6 +26,8 @@ void mok_module_set_after(mok_module *module, const char *pass);
 /* mok.plan of `plan`: {model = {..}, topology, workload, schedule, given = {places}, gpu = "H200", plan = {..}}. */
 MlirAttribute mok_ir_plan_attribute(MlirContext context, mok_arena *arena, const mok_plan *plan);
 void mok_module_set_plan(mok_module *module, const mok_plan *plan);
+/* "tensor<?x128xbf16>" of what the caller passes as @args.NAME; NULL: this model takes no such argument. */
+const char *mok_ir_argument_type(mok_arena *arena, const mok_model *model, const char *name);
 
 /* View of one kernel op of a module, for passes; never NULL. */
 const mok_kernel_view *mok_kernel_view_of(mok_arena *arena, MlirOperation kernel);

@@ -9,8 +9,7 @@
 
 #include "pass_impl.h"
 
-/* The layout's shape as a memref: rows are run-time. */
-static const char *type_of(mok_arena *arena, const mok_region *region) {
+const char *mok_pass_region_type(mok_arena *arena, const mok_region *region) {
   const char *element = region->element;
   int64_t columns = region->columns;
   if (strcmp(element, "u32") == 0) element = "ui32";
@@ -25,7 +24,8 @@ static const char *type_of(mok_arena *arena, const mok_region *region) {
 
 static mok_status place(mok_pass_context *context, MlirOperation op, const mok_region *region, MlirType type) {
   if (!mlirTypeEqual(mlirTypeAttrGetValue(mok_op_get(op, "type")), type))
-    return mok_pass_fail(context, op, "region @%s: the plan's layout holds %s", region->name, type_of(context->arena, region));
+    return mok_pass_fail(context, op, "region @%s: the plan's layout holds %s", region->name,
+                         mok_pass_region_type(context->arena, region));
   mok_op_set(op, "space", mok_attr_text(context->context, mok_space_name(region->space)));
   mok_op_set(op, "offset", mok_attr_int(context->context, region->offset));
   mok_op_set(op, "bytes", mok_attr_int(context->context, region->bytes));
@@ -67,7 +67,7 @@ static mok_status run(mok_pass_context *context) {
   MlirOperation last = {NULL}; /* regions end up in the order of the memory map */
   for (size_t i = 0; i < plan->layout.count; ++i) {
     const mok_region *region = &plan->layout.regions[i];
-    MlirType type = mok_type(context->context, context->arena, "%s", type_of(context->arena, region));
+    MlirType type = mok_type(context->context, context->arena, "%s", mok_pass_region_type(context->arena, region));
     MlirOperation op = mok_kernel_symbol(context->kernel, region->name);
     if (mlirOperationIsNull(op)) op = declare(context, region, type);
     if (!mok_op_is(op, "mok.region"))

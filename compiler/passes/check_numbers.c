@@ -82,6 +82,22 @@ static void check_regions(checker *c) {
              r->bytes != want->bytes)
       complain(c, r->name, "the plan's layout has it in %s memory at %lld, %lld bytes", mok_space_name(want->space),
                (long long)want->offset, (long long)want->bytes);
+    if (!want) continue;
+    const char *type = mok_pass_region_type(c->context->arena, want);
+    if (strcmp(r->type, type) != 0) complain(c, r->name, "the plan's layout holds %s, not %s", type, r->type);
+    const bool ring = strncmp(r->name, "ring_", 5) == 0; /* that is what the layout calls them */
+    if (r->ring != ring)
+      complain(c, r->name, ring ? "a ring holds a block in slot(row_block mod ring_slots)" : "only rings have slots");
+  }
+}
+
+static void check_arguments(checker *c) {
+  for (size_t i = 0; i < c->view->argument_count; ++i) {
+    const mok_ir_argument *a = &c->view->arguments[i];
+    const char *symbol = mok_arena_printf(c->context->arena, "args.%s", a->name);
+    const char *type = mok_ir_argument_type(c->context->arena, c->context->plan->model, a->name);
+    if (!type) complain(c, symbol, "a kernel of this description takes no such argument");
+    else if (strcmp(a->type, type) != 0) complain(c, symbol, "the caller passes %s, not %s", type, a->type);
   }
 }
 
@@ -138,6 +154,7 @@ mok_status mok_check_numbers(mok_pass_context *context, const mok_kernel_view *v
   checker c = {.context = context, .view = view};
   check_products(&c);
   check_extents(&c);
+  check_arguments(&c);
   check_regions(&c);
   check_layout(&c);
   check_counters(&c);

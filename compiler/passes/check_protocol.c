@@ -7,14 +7,15 @@
  *   steps     each product is loaded, multiplied and stored by one task; the output is written
  *   edges     the kind of a wait and of its signal fits how the data was written and is read
  *
- * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c); that is an error,
- * never a warning.
+ * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c), and what the steps state
+ * with what their primitives do (check_steps.c); a difference is an error, never a warning.
  *
  * Symbolic: blocks stay names. A lap back means `ring_slots` blocks, which is at least one minibatch.
  */
 #include <string.h>
 
 #include "check_numbers.h"
+#include "check_steps.h"
 #include "protocol.h"
 
 enum { MAX_LAG = 1 };
@@ -282,12 +283,30 @@ static void check_output(checker *c) {
 
 /* ---- edges ---- */
 
+/* A signal that frees a slot comes after asynchronous reads are over. A load's are: its stage is full when it is multiplied. */
+static void check_freeing(checker *c, const mok_step *wait) {
+  for (size_t r = 0; r < c->access_count; ++r) {
+    const mok_access *read = &c->accesses[r];
+    if (read->write || !read->region->ring || read->proxy != MOK_PROXY_BULK || read->step->op->kind == MOK_IR_LOAD) continue;
+    for (size_t s = 0; s < c->protocol.count; ++s) {
+      const mok_step *signal = &c->protocol.steps[s];
+      if (signal->op->kind != MOK_IR_SIGNAL || signal->op->counter != wait->op->counter ||
+          !mok_step_before(&c->protocol, read->step, signal))
+        continue;
+      if (signal->op->edge == MOK_IR_GENERIC_TO_BULK || signal->op->edge == MOK_IR_GENERIC_TO_GENERIC)
+        find(c, signal->op->loc, "%s frees a slot of @%s with edge %s, which does not wait for its bulk reads", where(c, signal),
+             read->region->name, mok_ir_edge_name(signal->op->edge));
+    }
+  }
+}
+
 /* Data that a wait stands for: written before a signal of its counter, read after it in the same task. */
 static void check_edges(checker *c, const mok_step *wait) {
   const mok_protocol *p = &c->protocol;
   if (lag_of(wait->op) > 0 && wait->op->edge != MOK_IR_READ_TO_WRITE)
     find(c, wait->op->loc, "%s waits for a ring slot with edge %s, not read_to_write", where(c, wait),
          mok_ir_edge_name(wait->op->edge));
+  if (lag_of(wait->op) > 0) check_freeing(c, wait);
   if (lag_of(wait->op) > 0) return;
   for (size_t w = 0; w < c->access_count; ++w) {
     for (size_t r = 0; r < c->access_count; ++r) {
@@ -311,6 +330,7 @@ static void check_edges(checker *c, const mok_step *wait) {
 static mok_status run(mok_pass_context *context) {
   const mok_kernel_view *view = mok_kernel_view_of(context->arena, context->kernel);
   MOK_TRY(mok_check_numbers(context, view));
+  MOK_TRY(mok_check_steps(context, view));
   checker c = {.context = context, .protocol = mok_protocol_of(context->arena, view)};
   c.accesses = mok_protocol_accesses(context->arena, &c.protocol, &c.access_count);
   c.visited = MOK_NEW_ARRAY(context->arena, c.protocol.count * (MAX_LAG + 1), bool);

@@ -30,5 +30,7 @@ mok_status mok_pass_fail(mok_pass_context *context, MlirOperation op, const char
 void mok_pass_extent(mok_pass_context *context, const char *name, int64_t value, const char *origin);
 /* Makes the draft a declaration of the kernel, last of its kind. */
 MlirOperation mok_pass_declare(mok_pass_context *context, mok_draft *draft);
+/* "memref<?x128xbf16>": the layout's shape, whose rows are run-time. */
+const char *mok_pass_region_type(mok_arena *arena, const mok_region *region);
 
 #endif

@@ -62,3 +62,72 @@
 // RUN: mok-opt --build --all | sed '/mok.region @ring_x/s/at([0-9]*)/at(256)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: @ring_x: the plan's layout has it in local memory at
 // RUN: mok-opt --build --all | sed '/mok.wait @x_ready/d' | expect 7 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=LOST
+
+// A signal that frees a slot while bulk reads of it may still run.
+// RUN: mok-opt --build --until=insert-sync | sed '/mok.signal @y_done/s/read_to_write/generic_to_generic/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=FREES
+// FREES: error: protocol: comm.push, task combine frees a slot of @ring_y with edge generic_to_generic, which does not wait for its bulk reads
+
+// What primitives fix, a module cannot state otherwise: places, the tiles of a task, warps, CTAs.
+// RUN: mok-opt --build --all | sed '/mok.push /s/reads(@row_source, @ring_y)/reads(@row_source)/' | expect 1 mok-opt - --all --no-check 2>&1 | FileCheck %s --check-prefix=READS
+// READS: tiny.lua:{{[0-9]+}}:3: error: mok.push reads @row_source, @ring_y, not @row_source
+// RUN: mok-opt --build --all | sed '/mok.pull /s/@x)/@args.x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=PEERS
+// PEERS: error: mok.pull reads @row_source, @x, not @row_source, @args.x
+// RUN: mok-opt --build --set gpus=1 --all | sed '/mok.pull /s/@args.x/@combine/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ALONE
+// ALONE: error: mok.pull reads @row_source, @args.x, not @row_source, @combine
+// RUN: mok-opt --build --all | sed '/mok.place_rows/s/writes(@row_source)/writes(@ring_x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=WRITES
+// WRITES: error: mok.place_rows writes @row_source, not @ring_x
+// RUN: mok-opt --build --all | sed '/mok.task @publish/s/over(once)/over(token)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=SPACE
+// SPACE: error: mok.sort_routes goes over (once), task @publish over (token)
+// RUN: mok-opt --build --all | sed '0,/mok.task @up /s/over(column, row_block)/over(row_block, column)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=TILES
+// TILES: error: task @up goes through other tiles in worker @mma than in worker @load
+// RUN: mok-opt --build --all | sed 's/mok.pull .*/&\n&/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: error: task @dispatch has mok.pull twice
+// RUN: mok-opt --build --all | sed '/mok.worker @push/s/first_warp(pull_warps)/first_warp(0)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=COMMON
+// COMMON: error: workers @pull and @push of role @comm have a warp in common
+// RUN: mok-opt --build --all | sed '/mok.worker @load/s/first_warp(0)/first_warp(33)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// OUTSIDE: error: worker @load: warps 33 to 33 are not in a CTA of
+// RUN: mok-opt --build --all | sed '/mok.worker @mma/s/ warps(4)/ warps(1)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=CREW
+// CREW: error: mok.mma is the work of 4 warps, an instance of worker @mma has 1
+// RUN: mok-opt --build --all | sed '/mok.worker @mma/s/first_warp(4)/first_warp(3)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ALIGN
+// ALIGN: error: mok.mma: worker @mma starts at warp 3, a warpgroup at a multiple of 4
+// RUN: mok-opt --build --all | sed '/mok.worker @pull/s/instances(pull_warps)/instances(1)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: error: mok.pull: worker @pull has 1 instances in a CTA, the plan is for
+// RUN: mok-opt --build --all | sed '/mok.worker @tokens/s/shares(instance)/shares(cta)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=SHARES
+// SHARES: error: mok.reduce_token: the instances of worker @tokens take tasks of their own: shares(instance)
+// RUN: mok-opt --build --all | sed '/mok.role @comm/s/sms_comm/sms_compute/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=BESIDE
+// BESIDE: error: roles @comm and @compute run at once on ctas(sms_compute) and ctas(sms_compute), which have CTAs in common
+// RUN: mok-opt --build --all | sed '0,/mok.role @all/s/ctas(grid)/ctas(sms_comm)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=GRID
+// GRID: error: mok.sort_routes is the work of all CTAs: ctas(grid), role @all has ctas(sms_comm)
+
+// Operands of products hold the product's rows, as wide as it reads them; their weights are its experts'.
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/a(@ring_x)/a(@args.x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=SLOTS
+// SLOTS: error: product @up: a @x does not hold its rows by row_block
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/a(@ring_x)/a(@ring_h)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=WIDE
+// WIDE: error: product @up: a @ring_h is memref<?x64xbf16>, not memref<?x128xbf16>
+// RUN: mok-opt --build --all | sed '/mok.product @down/s/b(@args.down)/b(@args.up)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=WEIGHT
+// WEIGHT: error: product @down: b @args.up is tensor<?x64x128xbf16>, not tensor<?x128x64xbf16>
+// RUN: mok-opt --build --set shared_experts=1 --all | sed '/mok.product @down/s/b(@args.down)/b(@args.shared_down)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=THEIRS
+// THEIRS: error: product @down: rows of row_blocks go through routed experts, @args.shared_down is not theirs
+// RUN: mok-opt --build --set shared_experts=1 --all | sed '/mok.product @shared_up/s/rows(token_block)/rows(row_block)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: product @shared_up: a @x does not hold its rows by row_block
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(geglu)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ACT
+// ACT: error: product @up: epilogue geglu, the description has swiglu
+// RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(swiglu) clamp(7.0)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=CLAMP
+// CLAMP: error: product @up: its clamp is not the description's
+
+// Regions and arguments are as the plan and the caller have them.
+// RUN: mok-opt --build --all | sed '/mok.region @ring_x/s/ slot(.*) loc/ loc/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=RING
+// RING: error: @ring_x: a ring holds a block in slot(row_block mod ring_slots)
+// RUN: mok-opt --build --all | sed '/mok.region @combine/s/x128xbf16/x128xf32/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: error: @combine: the plan's layout holds memref<?x128xbf16>, not memref<?x128xf32>
+// RUN: mok-opt --build --all | sed '/mok.argument @args.up/s/x64x128x/x72x128x/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=CALLER
+// CALLER: error: @args.up: the caller passes tensor<?x64x128xbf16>, not tensor<?x72x128xbf16>
+
+// A launch goes through a rank barrier once, at the end of a phase that it knows, and each has its flags.
+// RUN: mok-opt --build --all | sed 's/mok.barrier rank as combined/mok.barrier rank as routed/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ONCE
+// ONCE: error: phase @experts: a launch comes through rank barrier 'routed' twice, and its flags stop it once
+// RUN: mok-opt --build --all | sed '0,/mok.barrier grid/s/barrier grid/barrier rank as placed/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=MIDDLE
+// MIDDLE: error: phase @experts: rank barrier 'placed' must be its end, where a launch of single phases stops
+// MIDDLE: error: phase @experts: rank barrier 'combined' is one more than the 2 that have flags
+// RUN: mok-opt --build --all | sed 's/mok.phase @reduce/mok.phase @finish/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=PHASE
+// PHASE: error: phase @finish: a launch has the phases route, experts and reduce

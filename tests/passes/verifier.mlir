@@ -49,7 +49,9 @@
 // MELT: error: mok.after = "melt" is no pass of this version
 // RUN: printf 'module attributes {mok.after = "build"} { mok.kernel }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // SYNTAX: -:1:{{[0-9]+}}: error: {{.*}}expected
-// RUN: printf 'func.func @f() { return }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: printf '// text\n  local x = 1' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: -:2:3: error: expected a module
+// RUN: printf 'module attributes {mok.after = "build"} { func.func @f() { return } }' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: Dialect `func' not found for custom op
 // RUN: for n in -1 -9223372036854775808 9223372036854775807 2147483648; do mok-opt --build --all | sed "/mok.extent @up_columns/s/= [0-9]*/= $n/" | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=RANGE || exit 1; done
 // RANGE: error: 'mok.extent' op attribute 'value': {{-?[0-9]+}} is out of range: 0 to 2147483647
