@@ -116,17 +116,39 @@ static void leave_at_once(int signal_number) {
   _exit(MOK_ERR_INTERRUPTED);
 }
 
-static int run_interruptible(const mok_host_kernel *kernel, const mok_host_launch_t *launch, mok_host_report_t *report) {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+/* A kernel that is wrong can do anything. Sanitizers say more by themselves. */
+static void crashed(int signal_number) {
+  static const char text[] = "\nmokgen: error: the host kernel crashed: a bug of mokgen, or of the module given by --from\n";
+  (void)signal_number;
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(MOK_ERR_CODEGEN);
+}
+
+enum { SIGNAL_STACK_BYTES = 16 << 10 }; /* of its own: a fiber may have overrun its stack */
+
+static int run_guarded(const mok_host_kernel *kernel, const mok_host_launch_t *launch, mok_host_report_t *report) {
+  static const struct {
+    int number;
+    void (*handler)(int);
+  } signals[] = {{SIGINT, leave_at_once}, {SIGTERM, leave_at_once}, {SIGHUP, leave_at_once}, {SIGSEGV, crashed},
+                 {SIGBUS, crashed},       {SIGILL, crashed},        {SIGFPE, crashed}};
   enum { NUM_SIGNALS = sizeof signals / sizeof signals[0] };
-  const struct sigaction leave = {.sa_handler = leave_at_once};
+  static char stack[SIGNAL_STACK_BYTES];
+  const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
   struct sigaction before[NUM_SIGNALS];
+  stack_t stack_before;
+  const bool sanitized = MOKGEN_SANITIZE[0] != '\0';
+  if (!sanitized) sigaltstack(&own, &stack_before);
   for (int i = 0; i < NUM_SIGNALS; ++i) {
-    sigaction(signals[i], NULL, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &leave, NULL); /* nohup and the like stay in force */
+    sigaction(signals[i].number, NULL, &before[i]);
+    if (before[i].sa_handler == SIG_IGN) continue; /* nohup and the like stay in force */
+    if (sanitized && signals[i].handler == crashed) continue;
+    const struct sigaction action = {.sa_handler = signals[i].handler, .sa_flags = sanitized ? 0 : SA_ONSTACK};
+    sigaction(signals[i].number, &action, NULL);
   }
   const int result = kernel->run(launch, report);
-  for (int i = 0; i < NUM_SIGNALS; ++i) sigaction(signals[i], &before[i], NULL);
+  for (int i = 0; i < NUM_SIGNALS; ++i) sigaction(signals[i].number, &before[i], NULL);
+  if (!sanitized) sigaltstack(&stack_before, NULL);
   return result;
 }
 
@@ -144,7 +166,7 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
       .struct_size = sizeof launch, .flags = MOK_HOST_POISON | MOK_HOST_RACES, .args = &args, .seed = (unsigned long long)seed};
   mok_host_report_t report = {.struct_size = sizeof report, .text = text, .text_size = REPORT_BYTES};
   const int64_t start = mok_session_clock_us();
-  const int result = run_interruptible(kernel, &launch, &report);
+  const int result = run_guarded(kernel, &launch, &report);
   *time_us = mok_session_clock_us() - start;
   kernel->signals = (int64_t)report.signals;
   switch ((mok_host_result)result) {
@@ -156,6 +178,8 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
       return MOK_ERROR(MOK_ERR_CODEGEN, "the host kernel refuses its arguments: %s", text);
     case MOK_HOST_FAULT:
       return MOK_ERROR(MOK_ERR_CODEGEN, "the host kernel failed: %s", text);
+    case MOK_HOST_NO_MEMORY:
+      return MOK_ERROR(MOK_ERR_IO, "the host kernel cannot run: %s", text);
     case MOK_HOST_ABORTED: /* a launch that fails ends the run, so none comes after it */
       return MOK_ERROR(MOK_ERR_PROTOCOL, "under schedule seed %" PRIu64 ": %s", seed, text);
     case MOK_HOST_FINDING:

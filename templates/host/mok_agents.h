@@ -51,6 +51,7 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_check(mok_engine *e, mok_mbarrier *b
     mok_clock_join(&e->clocks, &b->done.bulk, b->coming.bulk);
     b->done.scope = MOK_SCOPE_CTA;
     b->done.rank = b->coming.rank;
+    b->done.cta = b->coming.cta;
     mok_clock_clear(&e->clocks, b->coming.order);
     mok_clock_clear(&e->clocks, b->coming.bulk);
   }
@@ -68,6 +69,7 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_arrive(mok_mbarrier *b, unsigned byt
     mok_clock_join(&e->clocks, &b->coming.order, e->current->order);
     mok_clock_join(&e->clocks, &b->coming.bulk, e->current->bulk);
     b->coming.rank = e->current->cta->rank;
+    b->coming.cta = e->current->cta->number;
     mok_order_step(e, e->current);
   }
   (void)mok_release_add(&b->arrivals);
@@ -76,7 +78,11 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_arrive(mok_mbarrier *b, unsigned byt
   mok_mbarrier_check(e, b);
 }
 
+/* Until so many phases are complete. The device knows only the parity of a phase: who comes later than the next one waits on. */
 MOK_HOST_UNCHECKED static void mok_mbarrier_wait(mok_mbarrier *b, unsigned phases, mok_wait_kind kind, int index) {
+  if (b->phases > phases)
+    mok_find(mok_host, MOK_FINDING_MBARRIER, "mbarrier: a wait for phase %u, after phase %u: by its parity it is to come again",
+             phases, b->phases);
   const mok_host_wait_record complete = {kind, &b->phases, phases, "", index, 0, b, NULL, NULL};
   (void)mok_block(&complete);
   mok_order_acquire(mok_host, mok_host->current, &b->done, MOK_SCOPE_CTA, &complete);
@@ -215,18 +221,19 @@ MOK_HOST_UNCHECKED static void mok_agents_free(mok_engine *e) {
 }
 
 MOK_HOST_UNCHECKED static mok_agent *mok_agent_make(mok_engine *e) {
+  if (e->agent_count == e->agent_capacity) {
+    const size_t capacity = e->agent_capacity ? 2 * e->agent_capacity : 64;
+    e->agents = (mok_agent **)mok_grow(e->agents, capacity * sizeof *e->agents);
+    e->agent_capacity = capacity;
+  }
   mok_agent *a = e->free_agents;
   if (a) e->free_agents = a->next;
-  else a = (mok_agent *)memset(mok_grow(NULL, sizeof *a), 0, sizeof *a);
+  else a = (mok_agent *)mok_zeroed(sizeof *a);
   char *buffer = a->buffer;
   const size_t bytes = a->buffer_bytes;
   memset(a, 0, sizeof *a);
   a->buffer = buffer;
   a->buffer_bytes = bytes;
-  if (e->agent_count == e->agent_capacity) {
-    e->agent_capacity = e->agent_capacity ? 2 * e->agent_capacity : 64;
-    e->agents = (mok_agent **)mok_grow(e->agents, e->agent_capacity * sizeof *e->agents);
-  }
   return a;
 }
 
@@ -263,10 +270,24 @@ MOK_HOST_UNCHECKED static void mok_agent_start(mok_engine *e, mok_agent *a) {
 
 /* ---- issue and wait ---- */
 
+/* What the hardware demands of every address, size and distance of rows. */
+MOK_HOST_UNCHECKED static void mok_check_alignment(mok_engine *e, const mok_copy &c, const char *function, int line,
+                                                   const char *what) {
+  const uintptr_t all = (uintptr_t)c.to | (uintptr_t)c.to_pitch | (uintptr_t)c.bytes | (uintptr_t)c.from |
+                        (uintptr_t)c.from_pitch | (uintptr_t)c.from_bytes;
+  if (all % 16 == 0) return;
+  mok_find(e, MOK_FINDING_ALIGNMENT,
+           "alignment: rank %d CTA %d %s at kernel.cu:%d (%s) copies %d rows of %d bytes, %lld apart, from %p to %p, %lld apart: "
+           "not all multiples of 16",
+           e->current->cta->rank, e->current->cta->number, function, line, what, c.from_rows, c.from_bytes, c.from_pitch,
+           (const void *)c.from, (void *)c.to, c.to_pitch);
+}
+
 /* cp.async.bulk or a tensor copy into shared memory; counts `bytes` at its barrier, as the hardware counts the whole box. */
 MOK_HOST_UNCHECKED static void mok_issue_load(mok_mbarrier *barrier, unsigned bytes, const mok_copy &copy, const char *function,
                                               int line, const char *what) {
   mok_engine *e = mok_host;
+  mok_check_alignment(e, copy, function, line, what);
   mok_agent *a = mok_agent_make(e);
   a->copy = copy;
   a->barrier = barrier;
@@ -288,6 +309,7 @@ MOK_HOST_UNCHECKED static void mok_issue_load(mok_mbarrier *barrier, unsigned by
 MOK_HOST_UNCHECKED static void mok_issue_store(const mok_copy &copy, const char *function, int line, const char *what) {
   mok_engine *e = mok_host;
   mok_fiber *f = e->current;
+  mok_check_alignment(e, copy, function, line, what);
   mok_agent *a = mok_agent_make(e);
   a->copy = copy;
   a->owner = f;

@@ -17,6 +17,7 @@ enum {
   MOK_SEATS = PLAN_WARPS + 1,
   MOK_CTA_COMPONENTS = MOK_SEATS * MOK_CLASSES
 }; /* seat 0: the entry; 1 + first warp: a worker */
+enum { MOK_CTAS_MANY = -1 };
 enum mok_scope { MOK_SCOPE_NONE, MOK_SCOPE_CTA, MOK_SCOPE_GPU, MOK_SCOPE_SYSTEM };
 
 /* Times of the components of one CTA; shared by all clocks that agree on them, and then not changed. */
@@ -33,6 +34,7 @@ typedef mok_clock_part **mok_clock;
 struct mok_sync {
   mok_clock order, bulk, fenced, system;
   int rank;        /* of the last release, to say whose it was */
+  int cta;         /* that released, or MOK_CTAS_MANY */
   mok_scope scope; /* weakest of the releases */
 };
 
@@ -48,12 +50,11 @@ struct mok_clocks {
   mok_clock_part *free_parts;
 };
 
+static void *mok_zeroed(size_t bytes);
+
 /* Zeroed memory that lives as long as the launch. */
 MOK_HOST_UNCHECKED static void *mok_clock_memory(mok_clocks *clocks, size_t bytes) {
-  MOK_HOST_UNSEEN_BEGIN();
-  mok_clock_block *block = (mok_clock_block *)calloc(1, 16 + bytes);
-  MOK_HOST_UNSEEN_END();
-  if (block == NULL) abort(); /* no more than the fibers' stacks: the process is beyond help */
+  mok_clock_block *block = (mok_clock_block *)mok_zeroed(16 + bytes);
   block->next = clocks->blocks;
   clocks->blocks = block;
   return (char *)block + 16;

@@ -1,18 +1,14 @@
 /* The host target's machine: runs every worker instance of every CTA of every rank as a fiber on one thread, in a seeded order.
- *
- * A fiber that waits names the word and the value it waits for; the scheduler compares and switches only to fibers that can go
- * on. In each round all live fibers are looked at in a fresh random order, and a seed also gives every fiber its own share of
- * rounds that it sleeps through. A round in which no fiber could run is a deadlock.
+ * Its parts, and what it says when it fails; how fibers run: mok_schedule.h.
  *
  * Order between fibers comes from the words alone: waits acquire, signals release, as on the device; switches order nothing,
  * so that a thread sanitizer sees what the protocol guarantees and no more. The race detector (mok_order.h, mok_shadow.h) keeps
  * its own account of the same.
- *
- * Time is counted in rounds. Copies and products that run by themselves (mok_agents.h) read and write some rounds later.
  */
 #ifndef MOK_ENGINE_H
 #define MOK_ENGINE_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,6 +49,7 @@ struct mok_host_cta {
   int rank, number;                                         /* known from the ticket on */
   unsigned started, ended;                                  /* workers; mok_join waits until they are equal */
   bool aborted;                                             /* a worker has given up */
+  bool busy[PLAN_WARPS];                                    /* warps of workers that were not joined yet */
   unsigned barriers;                                        /* grid barriers passed in this launch */
   char *shared;                                             /* LAYOUT_SHARED_BYTES, made and poisoned when first used */
   unsigned *shared_cells;                                   /* shadow of it */
@@ -120,6 +117,7 @@ enum { MOK_WORKER_NAMES = 32 };
 struct mok_engine {
   const mok_args *args;
   mok_context thread;
+  jmp_buf no_memory; /* where the thread goes on when memory is missing */
   mok_stacks stacks;
   mok_fiber *current;
   bool in_fiber;      /* and not in the scheduler */
@@ -187,290 +185,39 @@ __attribute__((format(printf, 3, 4))) static inline void mok_fail(mok_engine *e,
   mok_say(e, "%s\n", text);
 }
 
-MOK_HOST_UNCHECKED static inline const char *mok_worker_name(const mok_engine *e, void (*worker)(mok_cta *)) {
-  for (int i = 0; i < e->name_count; ++i)
-    if (e->names[i].worker == worker) return e->names[i].name;
-  return NULL;
+/* The text is complete. What the fiber would do next rests on what is wrong: it does not return. */
+MOK_HOST_UNCHECKED static void mok_found(mok_engine *e) {
+  if (e->in_fiber) mok_context_switch(&e->current->context, &e->thread, false);
 }
 
-MOK_HOST_UNCHECKED static inline void mok_learn_name(mok_engine *e, void (*worker)(mok_cta *), const char *name) {
-  for (int i = 0; i < e->name_count; ++i)
-    if (e->names[i].worker == worker) return;
-  if (e->name_count == MOK_WORKER_NAMES) return;
-  e->names[e->name_count].worker = worker;
-  e->names[e->name_count++].name = name;
+__attribute__((format(printf, 3, 4))) MOK_HOST_UNCHECKED static void mok_find(mok_engine *e, mok_host_finding finding,
+                                                                              const char *format, ...) {
+  if (e->result != MOK_HOST_OK) return;
+  char text[320];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  e->report->finding = finding;
+  e->result = MOK_HOST_FINDING;
+  mok_say(e, "%s\n", text);
+  mok_found(e);
 }
 
-MOK_HOST_UNCHECKED static inline int mok_report_order(const void *a, const void *b) {
-  const mok_fiber *f = *(mok_fiber *const *)a, *g = *(mok_fiber *const *)b;
-  if (f->wait.kind != g->wait.kind) return f->wait.kind < g->wait.kind ? -1 : 1;
-  if (f->cta->rank != g->cta->rank) return f->cta->rank < g->cta->rank ? -1 : 1;
-  if (f->cta->number != g->cta->number) return f->cta->number < g->cta->number ? -1 : 1;
-  const int x = f->first_warp * 1024 + (f->worker ? f->c->instance : 0),
-            y = g->first_warp * 1024 + (g->worker ? g->c->instance : 0);
-  return x < y ? -1 : x > y;
-}
+/* ---- memory ---- */
 
-MOK_HOST_UNCHECKED static inline void mok_say_wait(mok_engine *e, const mok_fiber *f) {
-  const mok_host_wait_record *w = &f->wait;
-  mok_say(e, "  rank %d CTA %d ", f->cta->rank, f->cta->number);
-  const char *name = f->worker ? mok_worker_name(e, f->worker) : "entry";
-  if (name) mok_say(e, "%s", name);
-  else mok_say(e, "worker at warp %d", f->first_warp);
-  if (f->worker && f->c->instances > 1) mok_say(e, "[%d]", f->c->instance);
-  if (w->line) mok_say(e, " at kernel.cu:%d", w->line);
-  switch (w->kind) {
-    case MOK_WAITS_COUNTER:
-      mok_say(e, " waits for %s[%lld]", w->name, w->index);
-      break;
-    case MOK_WAITS_GRID:
-      mok_say(e, " waits in the grid barrier");
-      break;
-    case MOK_WAITS_RANKS:
-      mok_say(e, " waits in rank barrier %s for rank %lld", w->name, w->index);
-      break;
-    case MOK_WAITS_JOIN:
-      mok_say(e, " waits for its workers");
-      break;
-    case MOK_WAITS_FULL_STAGE:
-      mok_say(e, " waits for stage %lld to be filled", w->index);
-      break;
-    case MOK_WAITS_FREE_STAGE:
-      mok_say(e, " waits for stage %lld to be free", w->index);
-      break;
-    case MOK_WAITS_SLOT:
-      mok_say(e, " waits for slot %lld to be filled", w->index);
-      break;
-    case MOK_WAITS_COPIES:
-      mok_say(e, " waits for its copies");
-      break;
-    case MOK_WAITS_PRODUCT:
-      mok_say(e, " waits for its product");
-      break;
-    case MOK_WAITS_STALLED:
-      mok_say(e, " stalls, as it was told to\n");
-      return;
-  }
-  mok_say(e, ": expected %u, seen %u\n", w->target, __atomic_load_n(w->word, __ATOMIC_RELAXED));
-  if (w->barrier)
-    mok_say(e, "    its mbarrier has %u of %u arrivals and expects %lld bytes more\n", w->barrier->count - w->barrier->pending,
-            w->barrier->count, w->barrier->bytes);
-}
-
-/* Counters first: they say what is missing; the barriers and joins behind them only follow. */
-MOK_HOST_UNCHECKED static inline void mok_report_deadlock(mok_engine *e) {
-  e->report->finding = MOK_FINDING_DEADLOCK;
-  for (size_t i = 0; i < e->fiber_count; ++i) {
-    const mok_mbarrier *b = e->fibers[i]->wait.barrier;
-    if (b && b->pending == 0 && b->bytes > 0) {
-      e->report->finding = MOK_FINDING_MBARRIER;
-      mok_say(e, "mbarrier: expects %lld bytes that no copy delivers\n", b->bytes);
-      break;
-    }
-  }
-  mok_say(e, "deadlock: none of %zu fibers can go on\n", e->fiber_count);
-  qsort(e->fibers, e->fiber_count, sizeof *e->fibers, mok_report_order);
-  const size_t shown = e->fiber_count < 48 ? e->fiber_count : 48;
-  for (size_t i = 0; i < shown; ++i) mok_say_wait(e, e->fibers[i]);
-  if (shown < e->fiber_count) mok_say(e, "  and %zu more\n", e->fiber_count - shown);
-}
-
-MOK_HOST_UNCHECKED static inline bool mok_is_set(const unsigned *word) {
-  return word && __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
-}
-
-MOK_HOST_UNCHECKED static inline bool mok_can_run(const mok_fiber *f) {
-  if (f->stalled && !mok_is_set(f->wait.given_up)) return false;
-  return f->state != MOK_FIBER_BLOCKED || f->stalled || f->expired || mok_reached(f->wait.word, f->wait.target) ||
-         mok_is_set(f->wait.given_up) || mok_is_set(f->wait.poison);
-}
-
-/* The limit of one wait passes: of the longest one inside a rank, or else for a peer. False: none has a limit. */
-MOK_HOST_UNCHECKED static inline bool mok_expire(mok_engine *e) {
-  mok_fiber *first = NULL;
-  for (size_t i = 0; i < e->fiber_count; ++i) {
-    mok_fiber *f = e->fibers[i];
-    if (f->stalled || f->wait.given_up == NULL) continue;
-    const bool peer = f->wait.kind == MOK_WAITS_RANKS, first_peer = first && first->wait.kind == MOK_WAITS_RANKS;
-    if (first == NULL || (peer == first_peer ? f->since < first->since : first_peer)) first = f;
-  }
-  if (first) first->expired = true;
-  return first != NULL;
-}
-
-/* ---- fibers ---- */
-
-MOK_HOST_UNCHECKED static inline void mok_to_scheduler(mok_fiber *f, bool ends) {
-  mok_context_switch(&f->context, &mok_host->thread, ends);
-}
-
-/* Lets others run; the fiber can go on at once. With a seed only now and then. */
-MOK_HOST_UNCHECKED static inline void mok_preempt(void) {
-  mok_engine *e = mok_host;
-  if (!e->random_order || (mok_random(e) & 7) != 0) return;
-  e->current->state = MOK_FIBER_READY;
-  mok_to_scheduler(e->current, false);
-}
-
-/* Until *record.word >= record.target; everything released into the word before is visible after. False: given up. */
-MOK_HOST_UNCHECKED static inline bool mok_block(const mok_host_wait_record *record) {
-  mok_engine *e = mok_host;
-  e->report->waits++;
-  mok_preempt();
-  if (!mok_reached(record->word, record->target)) {
-    mok_fiber *f = e->current;
-    f->wait = *record;
-    f->since = e->now;
-    f->state = MOK_FIBER_BLOCKED;
-    mok_to_scheduler(f, false);
-    if (!mok_reached(record->word, record->target)) return false;
-  }
-  (void)mok_acquire(record->word);
-  return true;
-}
-
-/* The fiber does nothing until its rank gives up. */
-MOK_HOST_UNCHECKED static inline void mok_stall(mok_fiber *f, const unsigned *given_up) {
-  const mok_host_wait_record stalled = {MOK_WAITS_STALLED, given_up, 1, "", 0, 0, NULL, given_up, NULL};
-  f->wait = stalled;
-  f->stalled = true;
-}
-
-/* Adds 1 to a word after everything before. */
-MOK_HOST_UNCHECKED static inline void mok_raise(unsigned *word) {
-  (void)mok_release_add(word);
-  mok_host->report->signals++;
-  mok_preempt();
-}
-
-MOK_HOST_UNCHECKED static inline float *mok_scratch(size_t floats) {
-  mok_fiber *f = mok_host->current;
-  if (f->scratch_floats < floats) {
-    MOK_HOST_UNSEEN_BEGIN();
-    free(f->scratch);
-    f->scratch = (float *)malloc(floats * sizeof *f->scratch);
-    MOK_HOST_UNSEEN_END();
-    if (f->scratch == NULL) abort(); /* a few hundred KB: the process is beyond help */
-    f->scratch_floats = floats;
-  }
-  return f->scratch;
-}
-
-static void mok_entry_main(void);
-static void mok_worker_main(void);
-static bool mok_agents_run(mok_engine *e);
-static void mok_agents_wake(mok_engine *e);
-static void mok_agents_forget(mok_engine *e, mok_fiber *f);
-static void mok_order_start(mok_engine *e, mok_fiber *f, const mok_fiber *from);
-
-/* A new fiber, ready; a worker with its own copy of *c. NULL: out of memory, recorded. */
-MOK_HOST_UNCHECKED static inline mok_fiber *mok_fiber_create(mok_engine *e, mok_host_cta *cta, void (*worker)(mok_cta *),
-                                                             const mok_cta *c, int first_warp) {
+/* realloc that ends the launch instead of failing. */
+MOK_HOST_UNCHECKED static void *mok_grow(void *old, size_t bytes) {
   MOK_HOST_UNSEEN_BEGIN();
-  if (e->fiber_count == e->fiber_capacity) {
-    const size_t capacity = e->fiber_capacity ? 2 * e->fiber_capacity : 256;
-    mok_fiber **fibers = (mok_fiber **)realloc(e->fibers, capacity * sizeof *fibers);
-    if (fibers) {
-      e->fibers = fibers;
-      e->fiber_capacity = capacity;
-    }
-  }
-  mok_fiber *f = e->fiber_count < e->fiber_capacity ? (mok_fiber *)calloc(1, sizeof *f) : NULL;
-  mok_cta *copy = f ? (mok_cta *)malloc(sizeof *copy) : NULL;
-  char *stack = copy ? mok_stack_take(&e->stacks) : NULL;
+  void *grown = realloc(old, bytes);
   MOK_HOST_UNSEEN_END();
-  if (stack == NULL) {
-    free(copy);
-    free(f);
-    mok_fail(e, MOK_HOST_FAULT, "out of memory after %zu fibers", e->fiber_count);
-    return NULL;
-  }
-  mok_context_make(&f->context, stack, worker ? mok_worker_main : mok_entry_main);
-  f->cta = cta;
-  f->worker = worker;
-  f->first_warp = first_warp;
-  f->c = copy;
-  if (c) *copy = *c;
-  const unsigned pace = e->random_order ? (unsigned)(mok_random(e) & 7) : 0;
-  if (e->clocks.on) mok_order_start(e, f, worker ? e->current : NULL);
-  f->sleep = pace < 4 ? 0 : 256 - (256 >> (pace - 3)); /* half of them never, the others 1/2 to 15/16 of their rounds */
-  e->fibers[e->fiber_count++] = f;
-  e->report->fibers++;
-  return f;
+  if (grown) return grown;
+  mok_engine *e = mok_host;
+  mok_fail(e, MOK_HOST_NO_MEMORY, "no memory for %zu bytes of the host target's own", bytes);
+  mok_found(e);
+  longjmp(e->no_memory, 1); /* in the scheduler */
 }
 
-MOK_HOST_UNCHECKED static inline void mok_fiber_free(mok_engine *e, mok_fiber *f) {
-#if defined(MOK_HOST_TSAN)
-  if (f->state != MOK_FIBER_ENDED) { /* given up: what it did comes before what the caller does next */
-    __tsan_switch_to_fiber(f->context.tsan_fiber, 1);
-    __tsan_switch_to_fiber(e->thread.tsan_fiber, 0);
-  }
-#endif
-  MOK_HOST_UNSEEN_BEGIN();
-#if defined(MOK_HOST_TSAN)
-  __tsan_destroy_fiber(f->context.tsan_fiber);
-#endif
-  mok_stack_give(&e->stacks, f->context.stack);
-  mok_agents_forget(e, f);
-  mok_clock_clear(&e->clocks, f->order);
-  mok_clock_clear(&e->clocks, f->bulk);
-  mok_clock_clear(&e->clocks, f->pending);
-  mok_clock_clear(&e->clocks, f->fenced);
-  free(f->scratch);
-  free(f->c);
-  free(f);
-  MOK_HOST_UNSEEN_END();
-}
-
-/* Nobody can run. The first time this is reported; then one wait expires. False: that does not help either. */
-MOK_HOST_UNCHECKED static inline bool mok_give_up(mok_engine *e) {
-  if (!e->deadlocked) mok_report_deadlock(e);
-  e->deadlocked = true;
-  if (mok_expire(e)) return true;
-  e->report->stuck = (unsigned)e->fiber_count;
-  mok_say(e, "%zu fibers cannot leave\n", e->fiber_count);
-  return false;
-}
-
-/* Runs until every fiber has ended, or none can go on, or one failed. */
-MOK_HOST_UNCHECKED static inline void mok_schedule(mok_engine *e) {
-  while ((e->fiber_count > 0 || e->agent_count > 0) && e->result == MOK_HOST_OK) {
-    e->report->rounds++;
-    e->now++;
-    const size_t count = e->fiber_count; /* fibers made in this round run from the next one on */
-    if (e->random_order && count > 1)
-      for (size_t i = count - 1; i > 0; --i) {
-        const size_t j = (size_t)(mok_random(e) % (i + 1));
-        mok_fiber *f = e->fibers[i];
-        e->fibers[i] = e->fibers[j];
-        e->fibers[j] = f;
-      }
-    bool could_run = mok_agents_run(e);
-    for (size_t i = 0; i < count && e->result == MOK_HOST_OK; ++i) {
-      mok_fiber *f = e->fibers[i];
-      if (!mok_can_run(f)) continue;
-      could_run = true;
-      if (f->sleep && (mok_random(e) & 255) < f->sleep) continue;
-      f->state = MOK_FIBER_READY;
-      f->stalled = false;
-      e->current = f;
-      e->report->switches++;
-      e->in_fiber = true;
-      mok_context_switch(&e->thread, &f->context, false);
-      e->in_fiber = false;
-      if (!mok_stack_intact(&f->context))
-        mok_fail(e, MOK_HOST_FAULT, "a fiber overran its stack of %d bytes", (int)MOK_STACK_BYTES);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < e->fiber_count; ++i) {
-      if (e->fibers[i]->state == MOK_FIBER_ENDED) mok_fiber_free(e, e->fibers[i]);
-      else e->fibers[kept++] = e->fibers[i];
-    }
-    e->fiber_count = kept;
-    if (could_run || e->result != MOK_HOST_OK) continue;
-    if (e->agent_count > 0) mok_agents_wake(e);
-    else if (e->fiber_count > 0 && !mok_give_up(e)) break;
-  }
-}
+MOK_HOST_UNCHECKED static void *mok_zeroed(size_t bytes) { return memset(mok_grow(NULL, bytes), 0, bytes); }
 
 #endif

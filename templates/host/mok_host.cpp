@@ -79,15 +79,22 @@ static void check_launch(mok_engine *e, const mok_args *args) {
 
 /* ---- the detector ---- */
 
-static void guard(mok_detector *d, int rank, const char *memory, const void *base, long long bytes) {
-  if (bytes <= 0) return;
-  mok_range_shadow *r = &d->ranges[d->range_count++];
-  r->base = (const char *)base;
-  r->bytes = bytes;
-  r->rank = rank;
-  r->memory = memory;
-  r->pieces = (unsigned *)calloc((size_t)(bytes / MOK_PIECE_BYTES + 2), sizeof *r->pieces);
-  if (r->pieces == NULL) abort(); /* a quarter of the memory that it guards */
+static mok_memory *add_memory(mok_detector *d, mok_space space, int rank, const char *name, const void *base, long long bytes) {
+  mok_memory *r = &d->memories[rank][d->memory_count[rank]++];
+  const mok_memory range = {space, rank, name, (const char *)base, bytes, NULL};
+  *r = range;
+  return r;
+}
+
+static void guard(mok_detector *d, mok_space space, int rank, const char *name, const void *base, long long bytes) {
+  mok_memory *r = add_memory(d, space, rank, name, base, bytes);
+  r->pieces = (unsigned *)mok_zeroed((size_t)(bytes / MOK_PIECE_BYTES + 2) * sizeof *r->pieces);
+}
+
+static void add_weight(mok_detector *d, int rank, const char *name, const mok_weight *w, int experts, int rows, int columns) {
+  if (experts == 0 || rows == 0 || w->base == NULL) return;
+  const long long elements = (experts - 1) * w->expert_stride + (rows - 1) * w->row_stride + columns;
+  (void)add_memory(d, MOK_SPACE_GIVEN, rank, name, w->base, elements * (long long)sizeof(mok_bf16));
 }
 
 /* Words that the launch will count in must not have counted yet. */
@@ -100,7 +107,7 @@ static void check_counters_start(mok_engine *e, const mok_rank_args *args) {
       mok_find(e, MOK_FINDING_COUNT, "count: rank %d's counter word %d is %u before the launch counts", args->rank, i, set[i]);
 }
 
-/* A wait stands for all signals of its word only if it waits for as many as there are. */
+/* Every word that was waited for ends on what all waits for it expected. */
 static void check_counters_end(mok_engine *e, const mok_rank_args *args, unsigned epoch) {
   const mok_index set = (mok_index)(epoch % 2) * COUNTER_WORDS;
   const unsigned *words = (const unsigned *)((const char *)args->local + LAYOUT_COUNTERS_OFFSET) + set;
@@ -112,16 +119,12 @@ static void check_counters_end(mok_engine *e, const mok_rank_args *args, unsigne
 }
 
 static void start_detector(mok_engine *e, const mok_host_launch_t *launch, int ctas) {
-  mok_detector *d = (mok_detector *)calloc(1, sizeof *d);
-  if (d) {
-    d->counters = (mok_counter_use *)calloc((size_t)PLAN_GPUS * 2 * COUNTER_WORDS, sizeof *d->counters);
-    d->flags = (mok_sync *)calloc((size_t)PLAN_GPUS * MOK_FLAG_LINES, sizeof *d->flags);
-    d->grid_barriers = (mok_sync *)calloc((size_t)PLAN_GPUS * MOK_MAX_GRID_BARRIERS, sizeof *d->grid_barriers);
-  }
-  if (d == NULL || d->counters == NULL || d->flags == NULL || d->grid_barriers == NULL) abort();
-  e->detector = d;
+  mok_detector *d = e->detector = (mok_detector *)mok_zeroed(sizeof *d);
   e->clocks.on = true;
   e->clocks.ctas = (size_t)ctas;
+  d->counters = (mok_counter_use *)mok_zeroed((size_t)PLAN_GPUS * 2 * COUNTER_WORDS * sizeof *d->counters);
+  d->flags = (mok_sync *)mok_zeroed((size_t)PLAN_GPUS * MOK_FLAG_LINES * sizeof *d->flags);
+  d->grid_barriers = (mok_sync *)mok_zeroed((size_t)PLAN_GPUS * MOK_MAX_GRID_BARRIERS * sizeof *d->grid_barriers);
   d->poisoned = (launch->flags & MOK_HOST_POISON) != 0;
   d->site_count = 1;
   d->sites[0].function = d->sites[0].what = "";
@@ -129,23 +132,35 @@ static void start_detector(mok_engine *e, const mok_host_launch_t *launch, int c
   (void)mok_history_make(d);
   for (int r = 0; r < PLAN_GPUS; ++r) {
     const mok_rank_args *args = &launch->args->ranks[r];
-    const int tokens = args->tokens_dev ? *args->tokens_dev : args->tokens;
-    guard(d, r, "heap", args->heap[r], LAYOUT_HEAP_BYTES);
+    const int given = args->tokens_dev ? *args->tokens_dev : args->tokens;
+    const long long tokens = given > 0 && given <= PLAN_TOKENS_PER_GPU ? given : 0, row_bytes = PLAN_HIDDEN * 2;
+    const int experts = mok_local_experts(r), hidden = PLAN_HIDDEN, width = PLAN_INTERMEDIATE, shared = PLAN_SHARED_INTERMEDIATE;
+    guard(d, MOK_SPACE_HEAP, r, "heap", args->heap[r], LAYOUT_HEAP_BYTES);
+    guard(d, MOK_SPACE_LOCAL, r, "workspace", args->local, LAYOUT_LOCAL_BYTES);
+    if (tokens > 0) guard(d, MOK_SPACE_OUT, r, "out", args->out, tokens * row_bytes);
+    const mok_memory *heap = &d->memories[r][MOK_MEMORY_HEAP];
+    if (!mok_memory_holds(heap, (const char *)args->x)) {
+      if (tokens > 0) (void)add_memory(d, MOK_SPACE_GIVEN, r, "x", args->x, tokens * row_bytes);
+    }
 #if PLAN_GPUS > 1
-    mok_range_shadow *heap = &d->ranges[d->range_count - 1];
-    if (args->x == (const char *)args->heap[r] + LAYOUT_X_OFFSET)
-      for (long long i = 0; i < LAYOUT_X_BYTES / MOK_PIECE_BYTES; ++i)
+    else if (args->x == heap->base + LAYOUT_X_OFFSET)
+      for (long long i = 0; i < tokens * row_bytes / MOK_PIECE_BYTES; ++i)
         heap->pieces[LAYOUT_X_OFFSET / MOK_PIECE_BYTES + i] = MOK_HISTORY_GIVEN;
 #endif
-    guard(d, r, "local", args->local, LAYOUT_LOCAL_BYTES);
-    if (tokens > 0 && tokens <= PLAN_TOKENS_PER_GPU) guard(d, r, "out", args->out, (long long)tokens * PLAN_HIDDEN * 2);
+    add_weight(d, r, "gate", &args->gate, experts, width, hidden);
+    add_weight(d, r, "up", &args->up, experts, width, hidden);
+    add_weight(d, r, "down", &args->down, experts, hidden, width);
+    add_weight(d, r, "shared_gate", &args->shared_gate, 1, shared, hidden);
+    add_weight(d, r, "shared_up", &args->shared_up, 1, shared, hidden);
+    add_weight(d, r, "shared_down", &args->shared_down, 1, shared > 0 ? hidden : 0, shared);
     check_counters_start(e, args);
   }
 }
 
 static void end_detector(mok_engine *e) {
   mok_detector *d = e->detector;
-  for (int i = 0; i < d->range_count; ++i) free(d->ranges[i].pieces);
+  for (int r = 0; r < PLAN_GPUS; ++r)
+    for (int i = 0; i < d->memory_count[r]; ++i) free(d->memories[r][i].pieces);
   for (size_t i = 0; i < d->history_count; ++i) free(d->histories[i].reads);
   free(d->histories);
   free(d->counters);
@@ -153,6 +168,23 @@ static void end_detector(mok_engine *e) {
   free(d->grid_barriers);
   free(d);
   mok_clocks_free(&e->clocks);
+}
+
+/* What a launch finds as it needs it and leaves so: "before" it, or `epochs` advanced by one "after" it. */
+static void check_control(mok_engine *e, const mok_args *args, const unsigned *epochs, const char *when) {
+  static const struct {
+    int line;
+    const char *name;
+  } zero[] = {{MOK_LINE_TICKET, "ticket"}, {MOK_LINE_EXITS, "exits"}, {MOK_LINE_GRID_BARRIER, "grid barrier"}};
+  for (int r = 0; r < PLAN_GPUS; ++r) {
+    for (size_t i = 0; i < sizeof zero / sizeof zero[0]; ++i)
+      if (*mok_control(&args->ranks[r], zero[i].line) != 0)
+        mok_find(e, MOK_FINDING_COUNT, "count: rank %d's control word %s is %u %s the launch, and must be 0", r, zero[i].name,
+                 *mok_control(&args->ranks[r], zero[i].line), when);
+    const unsigned epoch = *mok_control(&args->ranks[r], MOK_LINE_EPOCH);
+    if (epochs && epoch != epochs[r] + 1)
+      mok_find(e, MOK_FINDING_COUNT, "count: rank %d's epoch was %u and is %u after the launch", r, epochs[r], epoch);
+  }
 }
 
 /* Nothing may be left half done in shared memory. */
@@ -179,36 +211,45 @@ static void report_aborts(mok_engine *e, const mok_args *args) {
   }
 }
 
-static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
-  const int ctas = (launch->args->comm_ctas + launch->args->compute_ctas) * PLAN_GPUS;
-  e->ctas = (mok_host_cta *)calloc((size_t)ctas, sizeof *e->ctas);
-  if (e->ctas == NULL) {
-    mok_fail(e, MOK_HOST_FAULT, "out of memory for %d CTAs", ctas);
-    return;
-  }
+/* Until everybody has left or something is wrong. */
+static void run_ctas(mok_engine *e, const mok_host_launch_t *launch, int ctas) {
+  const mok_args *args = launch->args;
   unsigned epochs[PLAN_GPUS];
-  for (int r = 0; r < PLAN_GPUS; ++r) epochs[r] = *mok_control(&launch->args->ranks[r], MOK_LINE_EPOCH);
   bool aborted = false;
-  for (int r = 0; r < PLAN_GPUS; ++r) aborted |= *mok_control(&launch->args->ranks[r], MOK_LINE_ABORT) != 0;
+  for (int r = 0; r < PLAN_GPUS; ++r) {
+    epochs[r] = *mok_control(&args->ranks[r], MOK_LINE_EPOCH);
+    aborted |= *mok_control(&args->ranks[r], MOK_LINE_ABORT) != 0;
+  }
   e->quiet = aborted;
+  if (!aborted) check_control(e, args, NULL, "before");
   if (launch->flags & MOK_HOST_RACES) start_detector(e, launch, ctas);
-#if defined(MOK_HOST_TSAN)
-  e->thread.tsan_fiber = __tsan_get_current_fiber();
-#endif
   for (int i = 0; i < ctas && e->result == MOK_HOST_OK; ++i) (void)mok_fiber_create(e, &e->ctas[i], NULL, NULL, 0);
   mok_release_store(&e->launched, 1);
   mok_schedule(e);
   (void)mok_acquire(&e->launched);
   if (e->result == MOK_HOST_OK && e->report->stuck == 0)
     for (int i = 0; i < ctas; ++i) check_mbarriers(e, &e->ctas[i]);
-  for (int r = 0; r < PLAN_GPUS && e->detector && e->result == MOK_HOST_OK && !e->quiet; ++r)
-    check_counters_end(e, &launch->args->ranks[r], epochs[r]);
+  if (e->result == MOK_HOST_OK && !e->quiet) {
+    check_control(e, args, epochs, "after");
+    for (int r = 0; r < PLAN_GPUS && e->detector; ++r) check_counters_end(e, &args->ranks[r], epochs[r]);
+  }
   if (e->result == MOK_HOST_OK && aborted)
     mok_fail(e, MOK_HOST_ABORTED, "a rank gave up in an earlier launch; its memory must be made anew");
   if (e->result == MOK_HOST_OK && e->deadlocked) e->result = MOK_HOST_DEADLOCK;
-  if (e->result == MOK_HOST_DEADLOCK || e->result == MOK_HOST_ABORTED) report_aborts(e, launch->args);
+  if (e->result == MOK_HOST_DEADLOCK || e->result == MOK_HOST_ABORTED) report_aborts(e, args);
+}
+
+static void run_launch(mok_engine *e, const mok_host_launch_t *launch) {
+  const int ctas = (launch->args->comm_ctas + launch->args->compute_ctas) * PLAN_GPUS;
+#if defined(MOK_HOST_TSAN)
+  e->thread.tsan_fiber = __tsan_get_current_fiber();
+#endif
+  if (setjmp(e->no_memory) == 0) {
+    e->ctas = (mok_host_cta *)mok_zeroed((size_t)ctas * sizeof *e->ctas);
+    run_ctas(e, launch, ctas);
+  }
   for (size_t i = 0; i < e->fiber_count; ++i) mok_fiber_free(e, e->fibers[i]); /* after a failure */
-  for (int i = 0; i < ctas; ++i) {
+  for (int i = 0; i < ctas && e->ctas; ++i) {
     (void)mok_acquire(&e->ctas[i].ended); /* of workers that nobody joined, after a failure */
     free(e->ctas[i].shared);
     free(e->ctas[i].shared_cells);
@@ -231,7 +272,7 @@ extern "C" MOK_EXPORT int mok_host_run(const mok_host_launch_t *launch, mok_host
   report->aborted_ranks = report->stuck = 0;
   report->finding = MOK_FINDING_NONE;
   mok_engine *e = (mok_engine *)calloc(1, sizeof *e);
-  if (e == NULL) return MOK_HOST_FAULT;
+  if (e == NULL) return MOK_HOST_NO_MEMORY;
   e->args = launch->args;
   e->launch = launch;
   e->report = report;

@@ -12,7 +12,7 @@
 
 #include "../mok_args.h"
 
-#define MOK_HOST_ABI 1
+#define MOK_HOST_ABI 2
 #define MOK_HOST_ABOUT_SYMBOL "mok_host_about"
 #define MOK_HOST_RUN_SYMBOL "mok_host_run"
 
@@ -63,9 +63,10 @@ typedef enum mok_host_result {
   MOK_HOST_OK = 0,
   MOK_HOST_DEADLOCK = 1,   /* no fiber can run: text says who waits for what, then which ranks gave up and why */
   MOK_HOST_BAD_LAUNCH = 2, /* arguments do not fit the plan: text says which */
-  MOK_HOST_FAULT = 3,      /* out of memory, or a fiber overran its stack */
+  MOK_HOST_FAULT = 3,      /* a fiber overran its stack */
   MOK_HOST_FINDING = 4,    /* the protocol is wrong: `finding` says how, text where */
-  MOK_HOST_ABORTED = 5     /* a rank had given up in an earlier launch: it computes nothing until all memory is zeroed */
+  MOK_HOST_ABORTED = 5,    /* a rank had given up in an earlier launch: it computes nothing until all memory is zeroed */
+  MOK_HOST_NO_MEMORY = 6   /* the process cannot have what the host target itself needs */
 } mok_host_result;
 
 /* Whatever the schedule was, except where it says so. */
@@ -74,11 +75,15 @@ typedef enum mok_host_finding {
   MOK_FINDING_DEADLOCK,  /* nobody can go on */
   MOK_FINDING_RACE,      /* two accesses, one of them a write, that no chain of signals, barriers and awaited copies orders */
   MOK_FINDING_PROXY,     /* ordered for generic accesses only: a proxy fence is missing */
-  MOK_FINDING_SCOPE,     /* a rank waits for what another one released at gpu scope */
+  MOK_FINDING_SCOPE,     /* a signal that reaches less far than who waits for it: between CTAs, between ranks */
   MOK_FINDING_UNWRITTEN, /* a read of memory that nobody has written */
-  MOK_FINDING_COUNT,     /* a counter that is not 0 at its launch's start, or ends on another value than its waits expect */
+  MOK_FINDING_COUNT,     /* a counter that is not 0 at its launch's start, has or ends on another value than its waits expect; a
+                            control word that a launch finds or leaves as it must not; not only with MOK_HOST_RACES */
   MOK_FINDING_RESET,     /* a counter cleared in the launch that uses it */
-  MOK_FINDING_MBARRIER   /* arrivals or bytes of a shared-memory barrier do not add up; not only with MOK_HOST_RACES */
+  MOK_FINDING_MBARRIER,  /* arrivals or bytes of a shared-memory barrier do not add up; not only with MOK_HOST_RACES */
+  MOK_FINDING_OUTSIDE,   /* an access beyond a region, to memory of nobody, or a write to the caller's; an index of no counter */
+  MOK_FINDING_ALIGNMENT, /* a bulk copy whose addresses or sizes are no multiples of 16 bytes; not only with MOK_HOST_RACES */
+  MOK_FINDING_JOIN       /* a CTA goes on without its workers, or gives a warp to two; not only with MOK_HOST_RACES */
 } mok_host_finding;
 
 typedef struct mok_host_report_t {

@@ -50,6 +50,14 @@ MOK_HOST_UNCHECKED MOK_FN mok_counter_use *mok_counter_used(const mok_cta *c, co
   return use;
 }
 
+/* A wait stands for all signals of its word only if it waits for as many as there are. */
+MOK_HOST_UNCHECKED MOK_FN void mok_counter_compare(const mok_cta *c, mok_index word, const mok_counter_use *use) {
+  const unsigned value = mok_counter_set(c, c->epoch)[word];
+  if (use->most > 0 && value > use->least)
+    mok_find(mok_host, MOK_FINDING_COUNT, "count: rank %d's counter word %lld is %u, and was waited for with %u", c->args->rank,
+             (long long)word, value, use->least);
+}
+
 MOK_HOST_UNCHECKED MOK_FN void mok_counter_waited(const mok_cta *c, mok_index word, unsigned target,
                                                   const mok_host_wait_record *wait) {
   mok_engine *e = mok_host;
@@ -57,6 +65,7 @@ MOK_HOST_UNCHECKED MOK_FN void mok_counter_waited(const mok_cta *c, mok_index wo
   mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
   if (use->most == 0 || use->least > target) use->least = target;
   if (use->most < target) use->most = target;
+  mok_counter_compare(c, word, use);
   mok_order_acquire(e, e->current, &use->sync, MOK_SCOPE_GPU, wait);
 }
 
@@ -65,6 +74,13 @@ MOK_HOST_UNCHECKED MOK_FN void mok_counter_signalled(const mok_cta *c, mok_index
   if (e->detector == NULL) return;
   mok_counter_use *use = mok_counter_used(c, mok_counter_set(c, c->epoch) + word);
   mok_order_release(e, e->current, &use->sync, scope);
+}
+
+/* A word of another counter is found by its count; one of no counter would be a wild access. */
+MOK_HOST_UNCHECKED MOK_FN void mok_counter_check(const mok_cta *c, int counter, const char *name, mok_index index) {
+  if (index < 0 || counter + index >= COUNTER_WORDS)
+    mok_find(mok_host, MOK_FINDING_OUTSIDE, "outside: rank %d CTA %d uses %s[%lld], which does not exist", c->args->rank, c->cta,
+             name, (long long)index);
 }
 
 /* ---- giving up ---- */
@@ -167,7 +183,16 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
   return c;
 }
 
+/* Barriers and the end speak for all of the CTA. */
+MOK_HOST_UNCHECKED MOK_FN void mok_check_joined(const mok_cta *c, const char *what) {
+  for (int warp = 0; warp < PLAN_WARPS; ++warp)
+    if (c->host->busy[warp])
+      mok_find(mok_host, MOK_FINDING_JOIN, "join: rank %d CTA %d comes to %s before its worker at warp %d was joined",
+               c->args->rank, c->cta, what, warp);
+}
+
 MOK_FN void mok_leave(mok_cta *c) {
+  mok_check_joined(c, "its end");
   unsigned *exits = mok_control(c->args, MOK_LINE_EXITS);
   if ((int)mok_release_add(exits) != c->ctas - 1) return;
   mok_release_store(exits, 0);
@@ -180,6 +205,12 @@ MOK_FN void mok_spawn(mok_cta *c, void (*worker)(mok_cta *)) {
   static_assert(first_warp >= 0 && warps > 0 && instances > 0, "a worker has warps");
   static_assert(first_warp + warps * instances <= PLAN_THREADS / 32, "the CTA has these warps");
   if (c->aborted) return;
+  for (int warp = first_warp; warp < first_warp + warps * instances; ++warp) {
+    if (c->host->busy[warp])
+      mok_find(mok_host, MOK_FINDING_JOIN, "join: rank %d CTA %d gives warp %d to a worker while another one has it",
+               c->args->rank, c->cta, warp);
+    c->host->busy[warp] = true;
+  }
   for (int i = 0; i < instances; ++i) {
     c->instance = i;
     c->instances = instances;
@@ -200,12 +231,14 @@ MOK_HOST_UNCHECKED MOK_FN void mok_worker_leave(mok_fiber *f) {
 MOK_FN void mok_join(mok_cta *c) {
   const mok_host_wait_record all = {MOK_WAITS_JOIN, &c->host->ended, mok_acquire(&c->host->started), "", 0, 0, NULL, NULL, NULL};
   mok_block(&all);
+  memset(c->host->busy, 0, sizeof c->host->busy);
   mok_order_join(mok_host, mok_host->current);
   if (c->host->aborted) c->aborted = true;
 }
 
 MOK_FN void mok_grid_barrier(mok_cta *c) {
   mok_engine *e = mok_host;
+  mok_check_joined(c, "a barrier");
   unsigned *arrivals = mok_control(c->args, MOK_LINE_GRID_BARRIER);
   const unsigned number = c->host->barriers++, target = c->host->barriers * (unsigned)c->ctas;
   mok_sync *sync = mok_grid_sync(c, number);
@@ -256,6 +289,7 @@ MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index i
                           const char *worker, int line) {
   mok_engine *e = mok_host;
   mok_learn_name(e, e->current->worker, worker);
+  mok_counter_check(c, counter, name, index);
   const mok_host_wait_record reached = {
       MOK_WAITS_COUNTER, mok_counter_set(c, c->epoch) + counter + index, target, name, index, line, NULL, NULL, NULL};
   if (!mok_wait_bounded(c, reached, MOK_WAIT_IS_COUNTER, counter, NULL)) return;
@@ -283,14 +317,16 @@ MOK_FN void mok_finish(mok_edge edge) {
   }
 }
 
-MOK_HOST_UNCHECKED MOK_FN void mok_host_signal(mok_cta *c, int counter, mok_index index, mok_edge edge, const char *worker) {
+MOK_HOST_UNCHECKED MOK_FN void mok_host_signal(mok_cta *c, int counter, const char *name, mok_index index, mok_edge edge,
+                                               const char *worker) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
+  mok_counter_check(c, counter, name, index);
   mok_finish(edge);
   if (c->aborted) return;
   if (mok_is_injected_now(MOK_INJECT_LOSE_SIGNAL, c->args->rank)) return;
   mok_counter_signalled(c, counter + index, MOK_SCOPE_GPU);
   mok_raise(mok_counter_set(c, c->epoch) + counter + index);
 }
-#define mok_signal(c, counter, index, edge) mok_host_signal(c, counter, index, edge, __func__)
+#define mok_signal(c, counter, index, edge) mok_host_signal(c, counter, #counter, index, edge, __func__)
 
 #endif

@@ -67,6 +67,7 @@ MOK_HOST_UNCHECKED static void mok_fence_system(mok_engine *e, mok_fiber *entry)
 MOK_HOST_UNCHECKED static void mok_order_release(mok_engine *e, mok_fiber *f, mok_sync *s, mok_scope scope) {
   if (!e->clocks.on) return;
   s->rank = f->cta->rank;
+  s->cta = s->scope == MOK_SCOPE_NONE || s->cta == f->cta->number ? f->cta->number : MOK_CTAS_MANY;
   if (s->scope == MOK_SCOPE_NONE || s->scope > scope) s->scope = scope;
   if (scope == MOK_SCOPE_SYSTEM) {
     mok_clock const system = f->cta->system;
@@ -89,12 +90,13 @@ MOK_HOST_UNCHECKED static void mok_order_release(mok_engine *e, mok_fiber *f, mo
 MOK_HOST_UNCHECKED static void mok_order_acquire(mok_engine *e, mok_fiber *f, const mok_sync *s, mok_scope scope,
                                                  const mok_host_wait_record *wait) {
   if (!e->clocks.on || s->scope == MOK_SCOPE_NONE) return;
-  if (s->rank != f->cta->rank && (s->scope != MOK_SCOPE_SYSTEM || scope != MOK_SCOPE_SYSTEM)) {
-    mok_find(
-        e, MOK_FINDING_SCOPE,
-        "scope: rank %d CTA %d waits for %s of rank %d, released at %s scope and acquired at %s scope: ranks need system scope",
-        f->cta->rank, f->cta->number, wait->name, s->rank, s->scope == MOK_SCOPE_SYSTEM ? "system" : "gpu",
-        scope == MOK_SCOPE_SYSTEM ? "system" : "gpu");
+  const mok_scope shared = s->scope < scope ? s->scope : scope;
+  const mok_scope needed = s->rank != f->cta->rank ? MOK_SCOPE_SYSTEM : s->cta != f->cta->number ? MOK_SCOPE_GPU : MOK_SCOPE_CTA;
+  if (shared < needed) {
+    static const char *const names[] = {"no", "cta", "gpu", "system"};
+    mok_find(e, MOK_FINDING_SCOPE,
+             "scope: rank %d CTA %d waits for %s of rank %d, released at %s scope and acquired at %s scope: that needs %s scope",
+             f->cta->rank, f->cta->number, wait->name, s->rank, names[s->scope], names[scope], names[needed]);
     return;
   }
   mok_clock_join(&e->clocks, &f->order, s->order);

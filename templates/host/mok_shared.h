@@ -4,11 +4,8 @@
 
 MOK_HOST_UNCHECKED MOK_FN char *mok_shared(mok_cta *c) {
   if (c->host->shared == NULL) {
-    MOK_HOST_UNSEEN_BEGIN();
-    c->host->shared = (char *)malloc(LAYOUT_SHARED_BYTES);
-    if (c->host->shared == NULL) abort(); /* at most a quarter of a MB: the process is beyond help */
+    c->host->shared = (char *)mok_grow(NULL, LAYOUT_SHARED_BYTES);
     mok_poison(c->host->shared, LAYOUT_SHARED_BYTES);
-    MOK_HOST_UNSEEN_END();
   }
   return c->host->shared;
 }

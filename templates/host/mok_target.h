@@ -55,6 +55,9 @@ static void mok_host_reads(const void *at, int bytes, const char *function);
 
 #include "../mok_common.h"
 #include "mok_engine.h"
+#include "mok_deadlock.h"
+#include "mok_schedule.h"
+#include "mok_regions.h"
 #include "mok_shadow.h"
 #include "mok_order.h"
 #include "mok_agents.h"
