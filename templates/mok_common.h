@@ -7,6 +7,11 @@
 #define MOK_READS(at, bytes) ((void)0)
 #endif
 
+/* A target may define it: every thread reads from here on what the CTA's members have just been set to. */
+#ifndef MOK_SETTLE
+#define MOK_SETTLE() ((void)0)
+#endif
+
 /* Experts floor(r * E / R) .. floor((r + 1) * E / R) - 1 live on rank r. */
 MOK_FN int mok_first_expert(int rank) { return (int)((mok_index)rank * PLAN_EXPERTS / PLAN_GPUS); }
 MOK_FN int mok_local_experts(int rank) { return mok_first_expert(rank + 1) - mok_first_expert(rank); }
@@ -66,9 +71,11 @@ MOK_FN bool mok_phase(const mok_cta *c, unsigned phase) { return (c->launch->pha
 
 MOK_FN void mok_roles(mok_cta *c, int ctas_0, int ctas_1) {
   const bool split = ctas_0 + ctas_1 > 0;
-  c->role = split && c->cta >= ctas_0;
-  c->role_cta = c->cta - (c->role == 1 ? ctas_0 : 0);
-  c->role_ctas = split ? (c->role == 1 ? ctas_1 : ctas_0) : c->ctas;
+  const int role = split && c->cta >= ctas_0;
+  c->role = role;
+  c->role_cta = c->cta - (role == 1 ? ctas_0 : 0);
+  c->role_ctas = split ? (role == 1 ? ctas_1 : ctas_0) : c->ctas;
+  MOK_SETTLE();
 }
 
 /* Neighbouring indices go to different CTAs, so that a few tasks spread over all SMs. */
@@ -81,6 +88,7 @@ MOK_FN void mok_read_routing(mok_cta *c) {
   const int *end = mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET) + mok_local_experts(c->args->rank);
   MOK_READS(end, 4);
   c->row_blocks = *end / PLAN_ROW_PADDING;
+  MOK_SETTLE();
 }
 
 MOK_FN mok_task mok_no_task(void) {

@@ -22,25 +22,29 @@ enum {
   MOK_CTA_TOKENS,
   MOK_CTA_TOKEN_BLOCKS,
   MOK_CTA_ROW_BLOCKS,
-  MOK_CTA_TICKET,
   MOK_CTA_BAD_IDS,
   MOK_CTA_BAD_ROUTE
 };
 MOK_FN unsigned *mok_cta_word(int word) { return (unsigned *)(mok_shared_memory + LAYOUT_CTA_OFFSET) + word; }
 
-/* Looks like a value of type T and is one of those words. Every thread of the CTA sets it, to the same value, between two
- * meetings of the CTA. */
+/* Looks like a value of type T and is one of those words. All threads of the CTA set it, to the same value, and the first one's
+ * counts; the others see it after their next meeting. */
 template <class T, int word>
 struct mok_shared_value {
   MOK_FN operator T() const { return *(const T *)mok_cta_word(word); }
-  MOK_FN void operator=(T value) { *(T *)mok_cta_word(word) = value; }
+  MOK_FN void operator=(T value) {
+    if (threadIdx.x == 0) *(T *)mok_cta_word(word) = value;
+  }
 };
 template <int word>
 struct mok_shared_args {
   MOK_FN operator const mok_rank_args *() const { return *(const mok_rank_args *const *)mok_cta_word(word); }
   MOK_FN const mok_rank_args *operator->() const { return *this; }
-  MOK_FN void operator=(const mok_rank_args *value) { *(const mok_rank_args **)mok_cta_word(word) = value; }
+  MOK_FN void operator=(const mok_rank_args *value) {
+    if (threadIdx.x == 0) *(const mok_rank_args **)mok_cta_word(word) = value;
+  }
 };
+#define MOK_SETTLE() __syncthreads()
 
 typedef struct mok_cta {
   /* MOK_CTA_MEMBERS, under the same names. */

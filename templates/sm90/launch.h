@@ -12,13 +12,14 @@ MOK_FN unsigned mok_empty_barrier(int stage) {
 
 MOK_FN int mok_ctas_per_rank(const mok_args *launch) { return launch->comm_ctas + launch->compute_ctas; }
 
-/* The token count of this launch; a count outside the capacity is recorded by the rank's first CTA and taken as 0. */
+/* The token count of this launch, for one thread of each CTA; a count outside the capacity is recorded by the rank's first CTA
+ * and taken as 0. */
 MOK_FN int mok_count_tokens(const mok_cta *c) {
   const mok_rank_args *args = c->args;
   const int limit = args->tokens_dev ? args->tokens : PLAN_TOKENS_PER_GPU;
   const int tokens = args->tokens_dev ? (int)mok_ptx_load_relaxed_sys((const unsigned *)args->tokens_dev) : args->tokens;
   if (tokens >= 0 && tokens <= mok_min(limit, PLAN_TOKENS_PER_GPU)) return tokens;
-  if (c->cta == 0 && mok_thread() == 0) {
+  if (c->cta == 0) {
     unsigned *record = mok_control(args, MOK_LINE_INPUT_ERROR);
     if (record[MOK_INPUT_BAD_TOKENS]++ == 0) record[MOK_INPUT_TOKENS] = (unsigned)tokens;
   }
@@ -28,32 +29,31 @@ MOK_FN int mok_count_tokens(const mok_cta *c) {
 MOK_FN mok_cta mok_enter(const mok_args *launch) {
   mok_cta c = {};
   c.launch = launch;
-  /* Roles follow the order in which CTAs start, not a block-to-SM map. */
+  bool aborted = false;
   if (mok_thread() == 0) {
-    *mok_cta_word(MOK_CTA_TICKET) = mok_ptx_fetch_add(mok_control(&launch->ranks[0], MOK_LINE_TICKET), 1);
+    /* Roles follow the order in which CTAs start, not a block-to-SM map. */
+    const int ticket = (int)mok_ptx_fetch_add(mok_control(&launch->ranks[0], MOK_LINE_TICKET), 1);
     for (int stage = 0; stage < MOK_STAGES; ++stage) {
       mok_ptx_barrier_init(mok_full_barrier(stage), 1);                  /* the loading thread, and the bytes it expects */
       mok_ptx_barrier_init(mok_empty_barrier(stage), MOK_CONSUMERS * 4); /* warps that multiply */
     }
     mok_ptx_fence_barrier_init();
-  }
-  __syncthreads();
-  const int ticket = (int)*mok_cta_word(MOK_CTA_TICKET);
-  c.ctas = mok_ctas_per_rank(launch);
-  c.args = &launch->ranks[ticket / c.ctas];
-  c.cta = ticket % c.ctas;
-  c.epoch = mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH));
-  c.tokens = mok_count_tokens(&c);
-  if (mok_thread() == 0) { /* it loads tiles; the maps were written since it ran here last */
+    c.ctas = mok_ctas_per_rank(launch);
+    c.args = &launch->ranks[ticket / c.ctas];
+    c.cta = ticket % c.ctas;
+    aborted = mok_is_aborted(&c);
+    c.epoch = mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_EPOCH));
+    c.tokens = mok_count_tokens(&c);
+    c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
+    /* It loads tiles; the maps were written since it ran here last. */
     for (int map = 0; map < MAP_COUNT; ++map) mok_ptx_fence_map(mok_map(&c, map));
   }
-  c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
+  c.aborted = __syncthreads_or(aborted) != 0;
   mok_roles(&c, 0, 0);
 
   /* The last launch has ended, so nobody uses the other set. */
   unsigned *next = mok_counter_set(&c, c.epoch + 1);
   for (int i = c.cta * PLAN_THREADS + mok_thread(); i < COUNTER_WORDS; i += c.ctas * PLAN_THREADS) next[i] = 0;
-  c.aborted = __syncthreads_or(mok_ptx_load_relaxed_sys(mok_control(c.args, MOK_LINE_ABORT)) != 0) != 0;
   return c;
 }
 

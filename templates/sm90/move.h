@@ -42,6 +42,8 @@ MOK_FN void mok_copy_rows(mok_cta *c, int first_slot, int rows, char *from, char
   const unsigned barriers = mok_shared_address((int)LAYOUT_SLOT_BARRIERS_OFFSET + first_slot * 8);
   const bool issues = mok_lane() == 0;
   if (issues && !c->has_slots) {
+    /* A loop branches; unrolled, this would be predicated, which racecheck takes for a write of every lane. */
+#pragma unroll 1
     for (int slot = 0; slot < PLAN_WARP_SLOTS; ++slot) mok_ptx_barrier_init(barriers + slot * 8, 1);
     mok_ptx_fence_barrier_init();
   }
