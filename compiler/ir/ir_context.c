@@ -81,12 +81,51 @@ static bool module_attributes_known(MlirModule module) {
                   "'builtin.module' op has no attribute 'mok.after', the last pass it went through");
     known = false;
   }
+  if (!mok_location_is_plain(mlirOperationGetLocation(op))) {
+    mlirEmitError(mlirLocationUnknownGet(mlirOperationGetContext(op)),
+                  "'builtin.module' op must have a location loc(\"file\":line:column)");
+    known = false;
+  }
   MOK_FOR_OPS(inner, mlirModuleGetBody(module)) {
     if (mok_op_is(inner, "mok.kernel")) continue;
     mlirEmitError(mlirOperationGetLocation(inner), "a module of mokgen holds mok.kernel ops only");
     known = false;
   }
   return known;
+}
+
+/* MLIR's parser and printer recurse: what nests deeper than this many brackets is refused before they see it. A module has 7. */
+enum { MAX_NESTING = 64 };
+
+/* The place of the first bracket that is too deep. */
+static bool nests_too_deep(const char *text, int *line, int *column) {
+  int depth = 0, angles = 0;
+  *line = *column = 1;
+  for (bool in_string = false; *text; ++text, ++*column) {
+    const bool arrow = *text == '>' && (text[1] == '=' || text[-1] == '-'); /* ">= target", "->": never first in a module */
+    if (*text == '\n') {
+      ++*line;
+      *column = 0;
+      in_string = false;
+    } else if (in_string) {
+      if (*text == '\\' && text[1] && text[1] != '\n') ++text, ++*column;
+      else in_string = *text != '"';
+    } else if (*text == '"') {
+      in_string = true;
+    } else if (text[0] == '/' && text[1] == '/') {
+      text += strcspn(text, "\n") - 1;
+    } else if (strchr("({[", *text)) {
+      ++depth;
+    } else if (strchr(")}]", *text)) {
+      depth -= depth > 0;
+    } else if (*text == '<') {
+      ++angles;
+    } else if (*text == '>' && !arrow) {
+      angles -= angles > 0;
+    }
+    if (depth + angles > MAX_NESTING) return true;
+  }
+  return false;
 }
 
 /* Where a file that is no module at all stops looking like one; false: it starts as a module does. */
@@ -109,6 +148,11 @@ mok_status mok_ir_parse(mok_ir *ir, const char *name, const char *text, size_t s
     mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, start,
                     "--emit=mok prints one: module attributes {mok.after = .., mok.plan = ..} {..}", "expected a module");
     return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "%s is not a module", name));
+  }
+  if (nests_too_deep(source, &start.line, &start.column)) {
+    mok_diag_report(ir->diag, MOK_SEVERITY_ERROR, start, NULL, "brackets nest deeper than the %d levels that a module may have",
+                    (int)MAX_NESTING);
+    return mok_status_mark_reported(MOK_ERROR(MOK_ERR_DESCRIPTION, "%s nests too deep", name));
   }
   MlirOperation op = mlirOperationCreateParse(ir->context, mlirStringRefCreate(source, size), mok_ref(name));
   if (!mlirOperationIsNull(op) && !mok_op_is(op, "builtin.module")) {

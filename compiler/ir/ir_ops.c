@@ -185,6 +185,11 @@ mok_loc mok_loc_of(mok_arena *arena, MlirLocation location) {
   return loc;
 }
 
+bool mok_location_is_plain(MlirLocation location) {
+  return mlirLocationIsAFileLineColRange(location) ||
+         mlirLocationEqual(location, mlirLocationUnknownGet(mlirLocationGetContext(location)));
+}
+
 MlirLocation mok_loc_make(MlirContext context, mok_loc loc) {
   if (!loc.file) return mlirLocationUnknownGet(context);
   return mlirLocationFileLineColGet(context, mok_ref(mok_path_base(loc.file)), (unsigned)loc.line, (unsigned)loc.column);

@@ -66,6 +66,8 @@ MlirOperation mok_kernel_symbol(MlirOperation kernel, const char *name);
 
 /* The op's location as a place of the user's text; the file name lives in the arena. */
 mok_loc mok_loc_of(mok_arena *arena, MlirLocation location);
+/* A file, line and column, or unknown: what mok_loc_of can say, and what prints in one line. */
+bool mok_location_is_plain(MlirLocation location);
 /* Base name, line, column; "mok" without a place. */
 MlirLocation mok_loc_make(MlirContext context, mok_loc loc);
 

@@ -261,8 +261,9 @@ static void decode_places(decoder *d, MlirAttribute top, mok_model *model) {
     MlirAttribute a = mlirDictionaryAttrGetElementByName(table, mok_ref(known[i]));
     model->given[i] = !mlirAttributeIsNull(a);
     if (!model->given[i]) continue;
-    if (mlirAttributeIsALocation(a)) model->loc[i] = mok_loc_of(d->arena, mlirLocationFromAttribute(a));
-    else complain(d, "given", known[i], "must be a location", NULL);
+    if (mlirAttributeIsALocation(a) && mok_location_is_plain(mlirLocationFromAttribute(a)))
+      model->loc[i] = mok_loc_of(d->arena, mlirLocationFromAttribute(a));
+    else complain(d, "given", known[i], "must be a location", "loc(\"file\":line:column)");
   }
   reject_unknown(d, table, "given", known, MOK_NUM_FIELDS);
 }

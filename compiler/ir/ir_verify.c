@@ -278,6 +278,7 @@ static void check_halves(checker *c, const char *word, size_t count) {
 
 static void check_op(checker *c, const char *name) {
   check_no_strangers(c);
+  if (!mok_location_is_plain(mlirOperationGetLocation(c->op))) complain(c, "must have a location loc(\"file\":line:column)");
   check_parent(c, name);
   check_attributes(c);
   check_integers(c);

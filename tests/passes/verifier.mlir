@@ -59,3 +59,7 @@
 // OFFSET: error: 'mok.region' op attribute 'offset': 9223372036854775807 is out of range: 0 to 70368744177664
 // RUN: mok-opt --build --all | sed '/mok.barrier rank/s/as routed/as to.be/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: 'mok.barrier' op 'to.be' is no name: letters, digits and '_'
+// RUN: { printf 'module attributes {mok.after = "build", mok.plan = '; for i in $(seq 100000); do printf '['; done; } | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: -:1:{{[0-9]+}}: error: brackets nest deeper than the 64 levels that a module may have
+// RUN: mok-opt --build --all | sed '/mok.extent @up_columns/s/loc(\(.*\))/loc(callsite(\1 at unknown))/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PLAIN
+// PLAIN: error: 'mok.extent' op must have a location loc("file":line:column)
