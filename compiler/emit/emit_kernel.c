@@ -35,7 +35,7 @@ static const char *worker_text(mok_emission *e, const mok_ir_worker *worker) {
   const long long instances = (long long)worker->instances.value, warps = (long long)worker->warps.value;
   const char *unit = warps == 1 ? "warp" : "warps";
   if (instances == 1) return mok_w_format(e->w, "%s (%lld %s)", worker->name, warps, unit);
-  return mok_w_format(e->w, "%s (%lld of %lld %s)", worker->name, instances, warps, unit);
+  return mok_w_format(e->w, "%s (%lld times %lld %s)", worker->name, instances, warps, unit);
 }
 
 static void put_phase(mok_emission *e, const mok_ir_phase *phase) {

@@ -82,6 +82,20 @@ static bool has_extent(const mok_kernel_view *view, const char *constant) {
   return false;
 }
 
+/* "s load and mma": all that go through these tasks. */
+static const char *workers_text(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
+  size_t count = 0, seen = 0;
+  for (size_t i = 0; i < role->worker_count; ++i) count += same_tasks(worker, &role->workers[i]);
+  const char *text = count > 1 ? "s" : "";
+  for (size_t i = 0; i < role->worker_count; ++i) {
+    if (!same_tasks(worker, &role->workers[i])) continue;
+    const char *joint = seen == 0 ? " " : seen + 1 == count ? " and " : ", ";
+    text = mok_w_format(e->w, "%s%s%s", text, joint, role->workers[i].name);
+    ++seen;
+  }
+  return text;
+}
+
 static void put_order_of(mok_emission *e, const mok_ir_role *role, const mok_ir_worker *worker) {
   if (!mok_worker_loops(worker) || representative(role, worker) != worker) return;
   const char *names = "";
@@ -102,7 +116,7 @@ static void put_order_of(mok_emission *e, const mok_ir_role *role, const mok_ir_
     return;
   }
   mok_w_blank(e->w);
-  mok_w_heading(e->w, (mok_loc){0}, "Task i of those that role %s shares: %s.", role->name, names);
+  mok_w_heading(e->w, (mok_loc){0}, "Task i of worker%s of role %s: %s.", workers_text(e, role, worker), role->name, names);
   mok_w_open(e->w, "MOK_FN mok_task %s(const mok_cta *c, mok_index i)", mok_task_order_name(e, role, worker));
   for (size_t i = 0; i < once; ++i) put_once(e, &worker->tasks[i]);
   if (once && rest) mok_w_blank(e->w);

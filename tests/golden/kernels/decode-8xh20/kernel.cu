@@ -2,9 +2,9 @@
  *
  * One persistent CTA per SM.
  * Phase route: publish (8 warps); then the rank barrier routed.
- * Phase experts: place_experts (8 warps); then a grid barrier; place_rows (8 warps); then a grid barrier; comm = pull (4 of 1
- * warp), push (4 of 1 warp); compute = load (1 warp), mma (4 warps); then the rank barrier combined.
- * Phase reduce: tokens (8 of 1 warp).
+ * Phase experts: place_experts (8 warps); then a grid barrier; place_rows (8 warps); then a grid barrier; comm = pull (4 times 1
+ * warp), push (4 times 1 warp); compute = load (1 warp), mma (4 warps); then the rank barrier combined.
+ * Phase reduce: tokens (8 times 1 warp).
  *
  * Order of a rank's tasks: shared_up, shared_down, then per minibatch dispatch, up, down, combine. Every worker runs its share in
  * this order and every wait names an earlier task, so no worker can wait for itself.
@@ -156,21 +156,21 @@ struct product_down {
   }
 };
 
-/* Task i of those that role comm shares: dispatch. */
+/* Task i of worker pull of role comm: dispatch. */
 MOK_FN mok_task comm_pull_task(const mok_cta *c, mok_index i) {
   const mok_index row_block = i / ROW_PIECES;
   if (row_block >= c->row_blocks) return mok_no_task();
   return mok_row_task(c, TASK_DISPATCH, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
 }
 
-/* Task i of those that role comm shares: combine. */
+/* Task i of worker push of role comm: combine. */
 MOK_FN mok_task comm_push_task(const mok_cta *c, mok_index i) {
   const mok_index row_block = i / ROW_PIECES;
   if (row_block >= c->row_blocks) return mok_no_task();
   return mok_row_task(c, TASK_COMBINE, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
 }
 
-/* Task i of those that role compute shares: shared_up, shared_down, up, down. */
+/* Task i of workers load and mma of role compute: shared_up, shared_down, up, down. */
 MOK_FN mok_task compute_task(const mok_cta *c, mok_index i) {
   const mok_index shared_up = (mok_index)c->token_blocks * SHARED_UP_COLUMNS;
   if (i < shared_up) return mok_token_task(c, TASK_SHARED_UP, (int)(i % c->token_blocks), (int)(i / c->token_blocks));
