@@ -12,7 +12,7 @@ rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/lib" "$pack/models"
 strip -o "$pack/bin/mokgen" "$build/mokgen"
 for test in "$build"/tests/gpu/gpu_*; do [ -x "$test" ] && [ -f "$test" ] && strip -o "$pack/bin/$(basename "$test")" "$test"; done
-[ -x "$build/tests/primitives/gpu_primitives" ] && strip -o "$pack/bin/gpu_primitives" "$build/tests/primitives/gpu_primitives"
+strip -o "$pack/bin/gpu_primitives" "$build/tests/primitives/gpu_primitives"
 cp "$here/run.sh" "$here/cases.sh" "$here/cases.txt" "$here/../support/activations.sh" "$pack"
 cp "$here"/models/*.lua "$pack/models"
 # The C library that mokgen was linked with, for a machine with an older one.

@@ -16,7 +16,7 @@ typedef struct setting {
   uint16_t *y, *shared_y, *expected; /* [T k, H], [T, H], [T, H] */
 } setting;
 
-/* Eight bits of mantissa, and exponents far enough apart that another order of the sum gives other bits. */
+/* Eight bits of mantissa, exponents far apart. */
 static uint16_t random_value(uint64_t *seed) {
   return (uint16_t)((prim_random(seed, 2) << 15) | ((123 + prim_random(seed, 17)) << 7) | prim_random(seed, 128));
 }
@@ -38,6 +38,16 @@ static void make_inputs(setting *s) {
     s->weights[i] = prim_random(&seed, 16) == 0 ? 0.0f : ldexpf(prim_random(&seed, 2) ? 1 : -1, (int)prim_random(&seed, 7) - 3);
     for (size_t j = 0; j < h; j++) s->y[i * h + j] = is_expert(s, i) ? random_value(&seed) : 0x7fc0;
   }
+  /* Two slots of a token are large and cancel: what is added between them loses its lower bits, in another order others do. */
+  for (size_t t = 0; t < tokens; t++)
+    for (size_t j = 0; j < h && k > 1; j++) {
+      const size_t first = prim_random(&seed, (unsigned)k - 1), a = t * k + first,
+                   b = a + 1 + prim_random(&seed, (unsigned)(k - first - 1));
+      if (!is_expert(s, a) || !is_expert(s, b) || s->weights[a] == 0 || s->weights[b] == 0) continue;
+      const float large = ldexpf(1.0f + (float)prim_random(&seed, 128) / 128, 24);
+      s->y[a * h + j] = prim_bf16((double)(large / s->weights[a]));
+      s->y[b * h + j] = prim_bf16((double)(-large / s->weights[b]));
+    }
   for (size_t i = 0; i < tokens * h; i++) s->shared_y[i] = random_value(&seed);
   /* What is not a number stays none, in the one form that a conversion makes. */
   s->ids[0] = 0;

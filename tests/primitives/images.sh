@@ -19,7 +19,16 @@ compose() { # FAMILY FOLDER
       -e "/^#include \"activate.h\"/{r $2/activate.h" -e d -e "}" "$text"
   } >"$2/composed" && mv "$2/composed" "$2/kernel.cu" && rm "$2/activate.h" && echo "$1" >"$2/family"
 }
-sed 's/#.*//; s/ *| */|/g; s/^ *//; s/ *$//' "$here/plans.txt" | grep '|' | {
+words=$("$here/../support/activations.sh" "$mokgen") || exit 1
+plans() {
+  sed 's/#.*//; s/ *| */|/g; s/^ *//; s/ *$//' "$here/plans.txt" | grep '|' | while IFS= read -r line; do
+    case $line in
+      *'*'*) for word in $words; do echo "${line//'*'/$word}"; done ;;
+      *) echo "$line" ;;
+    esac
+  done
+}
+plans | {
   count=0
   while IFS='|' read -r name family overrides; do
     [ -z "$only" ] || [ "$only" = "$family" ] || continue
