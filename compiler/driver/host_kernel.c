@@ -169,6 +169,8 @@ mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uin
   const int result = run_guarded(kernel, &launch, &report);
   *time_us = mok_session_clock_us() - start;
   kernel->signals = (int64_t)report.signals;
+  const size_t length = strlen(text);
+  if (length > 0 && text[length - 1] == '\n') text[length - 1] = '\0'; /* who prints it ends the line */
   switch ((mok_host_result)result) {
     case MOK_HOST_OK:
       return MOK_OK;

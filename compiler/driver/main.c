@@ -40,6 +40,7 @@ static mok_status run(mok_session *session, int argc, char **argv) {
 int main(int argc, char **argv) {
   if (reserve_standard_streams() != 0) return MOK_ERR_IO;
   signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a failed write, handled where it happens */
+  signal(SIGXFSZ, SIG_IGN); /* so is a file above the limit */
   mok_interrupt_install();
   mok_session session;
   mok_session_init(&session);

@@ -31,6 +31,7 @@ static void reap(pid_t pid, mok_child_end *end) {
 /* Reads fd to its end and reaps pid. Closes fd. On trouble kills `victim`: the child, or minus its process group. */
 static mok_status collect(pid_t pid, pid_t victim, int fd, mok_buf *out, mok_child_end *end) {
   mok_status status = MOK_OK;
+  mok_interrupt_ends(victim);
   for (;;) {
     status = mok_interrupt_check();
     if (status) break;
@@ -52,6 +53,7 @@ static mok_status collect(pid_t pid, pid_t victim, int fd, mok_buf *out, mok_chi
   }
   close(fd);
   if (status) kill(victim, SIGKILL);
+  mok_interrupt_ends(0); /* the number may become another process's */
   reap(pid, end);
   if (!status) status = mok_interrupt_check(); /* the terminal's Ctrl-C reaches the child too */
   return status;

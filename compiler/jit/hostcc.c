@@ -133,6 +133,16 @@ static mok_status try_compiler(mok_arena *arena, const mok_compilation *c) {
   return status;
 }
 
+/* What compilers and their parts say when the machine has no room for them, in the language of LC_ALL=C. */
+static bool is_shortage(const char *log) {
+  static const char *const said[] = {"No space left on device", "Disk quota exceeded",      "File size limit exceeded",
+                                     "File too large",          "memory exhausted",         "out of memory",
+                                     "Cannot allocate memory",  "Killed signal terminated", "unable to execute command: Killed"};
+  for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+    if (strstr(log, said[i])) return true;
+  return false;
+}
+
 static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const char *folder, const char *subfolder,
                              mok_image *out) {
   MOK_TRY(mok_compilation_write(arena, c, folder, subfolder));
@@ -155,6 +165,9 @@ static mok_status compile_in(mok_arena *arena, const mok_compilation *c, const c
   mok_child_end end = {0};
   MOK_TRY(mok_child_exec(argv, folder, &log, &end));
   if (!end.exited || end.number != 0) {
+    if (is_shortage(log.data))
+      return MOK_ERROR(MOK_ERR_IO, "%s ran out of memory or disk space (TMPDIR says where it works)%s", c->compiler,
+                       mok_log_excerpt(arena, log.data));
     MOK_TRY(try_compiler(arena, c));
     const char *what = end.exited ? mok_arena_printf(arena, "%s failed with status %d", c->compiler, end.number)
                                   : mok_arena_printf(arena, "%s was ended: %s", c->compiler, strsignal(end.number));

@@ -41,6 +41,7 @@ mok_status mok_keep_failed(mok_arena *arena, const mok_compilation *c, const cha
   if (!trouble) trouble = mok_compilation_write(arena, c, folder, subfolder);
   if (!trouble) trouble = mok_file_write(mok_path_join(arena, folder, "log.txt"), log, strlen(log));
   if (!trouble) trouble = mok_file_write(mok_path_join(arena, folder, "command.txt"), text, strlen(text));
+  if (trouble) mok_status_free(mok_folder_remove_all(folder));
   mok_status status = trouble
                           ? MOK_ERROR(MOK_ERR_CODEGEN, "compiling %s for %s: %s%s\n  the source could not be kept: %s",
                                       c->kernel.name, c->target->name, what, shown, mok_status_text(trouble))

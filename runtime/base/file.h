@@ -46,6 +46,7 @@ const char *mok_path_base(const char *path); /* part after the last '/'; borrowe
 /* SIGINT, SIGTERM and SIGHUP set a flag; long stages poll it and return MOK_ERR_INTERRUPTED. A second one ends the process at
  * once with 130, temporaries removed. Install once, from the tool only. */
 void mok_interrupt_install(void);
+void mok_interrupt_ends(int child); /* which the second signal kills as well, as kill() names it: < 0 its group; 0: none */
 bool mok_interrupt_pending(void);
 MOK_MUST_USE mok_status mok_interrupt_check(void); /* MOK_OK or MOK_ERR_INTERRUPTED */
 

@@ -1,15 +1,20 @@
 #include <signal.h>
 #include <stddef.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "file.h"
 #include "temp.h"
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending, victim;
 
 static void on_signal(int number) {
   (void)number;
   if (pending) {
+    if (victim) { /* it would go on writing into what is removed */
+      kill((pid_t)victim, SIGKILL);
+      while (waitpid((pid_t)victim, NULL, 0) > 0) continue;
+    }
     mok_temp_remove_all();
     _exit(MOK_ERR_INTERRUPTED);
   }
@@ -29,6 +34,8 @@ void mok_interrupt_install(void) {
     sigaction(numbers[i], &action, NULL);
   }
 }
+
+void mok_interrupt_ends(int child) { victim = child; }
 
 bool mok_interrupt_pending(void) { return pending != 0; }
 
