@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Layers drawn at random, each run on the host target in several ways that must agree bitwise.
 
-    soak.py MOKGEN [--first N] [--count N] [-j N]
+    soak.py MOKGEN [--first N] [--count N] [-j N] [--timeout SECONDS]
 
 Configuration N is a pure function of N and of the tool's list of activations: a layer, a topology, token counts of each rank,
 routing, tiles, and a ring for 1 to 4 laps. It runs as four kernels of the same tiles:
@@ -22,6 +22,8 @@ import concurrent.futures
 import json
 import math
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,6 @@ import time
 
 SCHEDULES, OTHER_SCHEDULES = 5, 2
 MOST_TOKENS = 300
-TIMEOUT_S = 900
 
 
 class Draws:
@@ -146,8 +147,25 @@ class Configuration:
             self.tile_m, self.tile_n, self.variants["first"].comm)
 
 
-def run(mokgen, folder, configuration):
-    """Runs all variants; (laps of each, what failed)."""
+running = set()
+
+
+def call(command, timeout):
+    """Exit code, stdout and stderr; the process is in `running` meanwhile."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as child:
+        running.add(child)
+        try:
+            out, err = child.communicate(timeout=timeout)
+            return child.returncode, out, err
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+        finally:
+            running.discard(child)
+
+
+def run(mokgen, folder, configuration, timeout):
+    """Runs all variants, each for at most so many seconds; (laps of each, what failed)."""
     model = os.path.join(folder, "%d.lua" % configuration.number)
     with open(model, "w", encoding="ascii") as file:
         file.write(configuration.description())
@@ -156,14 +174,15 @@ def run(mokgen, folder, configuration):
         command = [mokgen, "run", "-q", "--json", "--no-cache", model] + configuration.flags(which)
         result = {}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
-            talk = done.stderr
-            if done.stdout:
-                result = json.loads(done.stdout)
-            fine = done.returncode == 0 and result.get("result") == "PASS" and not talk
-            wrong = "exit code %d" % done.returncode
+            code, text, talk = call(command, timeout)
+            if text:
+                result = json.loads(text)
+            fine = code == 0 and result.get("result") == "PASS" and not talk
+            wrong = "exit code %d" % code
         except subprocess.TimeoutExpired:
-            fine, wrong, talk = False, "no end within %d s" % TIMEOUT_S, ""
+            fine, wrong, talk = False, "no end within %d s" % timeout, ""
+        except (OSError, ValueError) as error:
+            fine, wrong, talk = False, "no run, or no JSON: %s" % error, ""
         laps[which] = result.get("laps", 0)
         if fine:
             digest = digest or result["digest"]
@@ -181,19 +200,33 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("-j", type=int, default=2, help="configurations that run at a time")
+    parser.add_argument("--timeout", type=int, default=900, help="seconds that one run may take")
     args = parser.parse_args()
     start, lock = time.monotonic(), threading.Lock()
-    words = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "activations.sh")
-    activations = subprocess.run([words, args.mokgen], check=True, capture_output=True, text=True).stdout.split()
     passed = failed = 0
     seen = collections.Counter()
 
+    def ended(number, _):
+        with lock:
+            print("ended from outside by %s: %d passed, %d failed" % (signal.Signals(number).name, passed, failed), flush=True)
+        for child in list(running):
+            child.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
+
     with tempfile.TemporaryDirectory(prefix="mok-soak-") as folder:
+        # A copy: who builds in the meantime would change, or take away for a moment, what is tested.
+        mokgen = shutil.copy2(args.mokgen, os.path.join(folder, "mokgen"))
+        words = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "activations.sh")
+        activations = subprocess.run([words, mokgen], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, ended)
+
         def one(number):
             nonlocal passed, failed
             configuration = Configuration(number, activations)
             began = time.monotonic()
-            laps, problems = run(os.path.abspath(args.mokgen), folder, configuration)
+            laps, problems = run(mokgen, folder, configuration, args.timeout)
             with lock:
                 passed, failed = passed + (not problems), failed + bool(problems)
                 for count in {laps["first"], laps["ring"]}:
