@@ -193,6 +193,8 @@ static const char dump_marker[] = "mokgen-run.txt", dump_word[] = "mokgen-run";
 static mok_status check_dump(mok_session *session, const mok_model *m, const run_request *request) {
   enum { SIZE_LIMIT_GB = 4 };
   if (!session->options.dump.given) return MOK_OK;
+  if (strcmp(session->options.dump.text, "-") == 0)
+    return MOK_ERROR(MOK_ERR_USAGE, "--dump -: a dump is a folder of several files, not a stream");
   const double columns = (double)(mok_up_columns(m) + m->intermediate) * (double)m->experts +
                          (double)(mok_is_gated(m) ? 3 : 2) * (double)m->shared_intermediate;
   double bytes = columns * (double)m->hidden * sizeof(uint16_t);
