@@ -81,8 +81,8 @@ static void check_launch(mok_engine *e, const mok_args *args) {
 
 static mok_memory *add_memory(mok_detector *d, mok_space space, int rank, const char *name, const void *base, long long bytes) {
   mok_memory *r = &d->memories[rank][d->memory_count[rank]++];
-  const mok_memory range = {space, rank, name, (const char *)base, bytes, NULL};
-  *r = range;
+  const mok_memory memory = {space, rank, name, (const char *)base, bytes, NULL};
+  *r = memory;
   return r;
 }
 

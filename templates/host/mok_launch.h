@@ -17,9 +17,8 @@ MOK_HOST_UNCHECKED MOK_FN mok_sync *mok_grid_sync(const mok_cta *c, unsigned num
   return d && number < MOK_MAX_GRID_BARRIERS ? &d->grid_barriers[c->args->rank * MOK_MAX_GRID_BARRIERS + (int)number] : NULL;
 }
 
-MOK_HOST_UNCHECKED MOK_FN mok_sync *mok_flag_sync(const mok_cta *c, int owner, int barrier, int from) {
+MOK_HOST_UNCHECKED MOK_FN mok_sync *mok_flag_sync(int owner, int barrier, int from) {
   mok_detector *d = mok_host->detector;
-  (void)c;
   return d ? &d->flags[owner * MOK_FLAG_LINES + barrier * PLAN_GPUS + from] : NULL;
 }
 
@@ -264,7 +263,7 @@ MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int
   if (!with_peers) return;
   if (c->cta == 0)
     for (int peer = 0; peer < PLAN_GPUS; ++peer) {
-      mok_sync *sync = mok_flag_sync(c, peer, barrier, c->args->rank);
+      mok_sync *sync = mok_flag_sync(peer, barrier, c->args->rank);
       unsigned *flag = mok_flag(c, peer, barrier, c->args->rank);
       if (c->aborted) {
         mok_release_store(&flag[MOK_FLAG_POISON], mok_acquire(mok_control(c->args, MOK_LINE_ABORT)));
@@ -278,7 +277,7 @@ MOK_FN void mok_host_rank_barrier(mok_cta *c, int barrier, const char *name, int
     const unsigned *words = mok_flag(c, c->args->rank, barrier, peer);
     const mok_host_wait_record flag = {MOK_WAITS_RANKS, &words[MOK_FLAG_EPOCH], c->epoch + 1, name, peer, line, NULL, NULL, NULL};
     if (!mok_wait_bounded(c, flag, MOK_WAIT_IS_RANK_BARRIER, barrier, &words[MOK_FLAG_POISON])) break;
-    const mok_sync *sync = mok_flag_sync(c, c->args->rank, barrier, peer);
+    const mok_sync *sync = mok_flag_sync(c->args->rank, barrier, peer);
     if (sync) mok_order_acquire(e, e->current, sync, MOK_SCOPE_SYSTEM, &flag);
   }
   mok_fence_proxy(e, e->current);
@@ -300,7 +299,7 @@ MOK_FN void mok_host_wait(mok_cta *c, int counter, const char *name, mok_index i
   mok_host_wait(c, counter, #counter, index, (unsigned)(target), edge, __func__, __LINE__)
 
 /* What the edge asks of the producer before its release. */
-MOK_FN void mok_finish(mok_edge edge) {
+MOK_FN void mok_before_release(mok_edge edge) {
   switch (edge) {
     case MOK_EDGE_BULK_TO_BULK:
     case MOK_EDGE_BULK_TO_GENERIC:
@@ -321,7 +320,7 @@ MOK_HOST_UNCHECKED MOK_FN void mok_host_signal(mok_cta *c, int counter, const ch
                                                const char *worker) {
   mok_learn_name(mok_host, mok_host->current->worker, worker);
   mok_counter_check(c, counter, name, index);
-  mok_finish(edge);
+  mok_before_release(edge);
   if (c->aborted) return;
   if (mok_is_injected_now(MOK_INJECT_LOSE_SIGNAL, c->args->rank)) return;
   mok_counter_signalled(c, counter + index, MOK_SCOPE_GPU);

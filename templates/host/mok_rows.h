@@ -51,8 +51,7 @@ MOK_FN void mok_transfer_rows(mok_cta *c, const mok_transfer &move, int rows, pl
   }
 }
 
-MOK_FN mok_transfer mok_transfer_of(const mok_cta *c, const char *function, int line) {
-  (void)c;
+MOK_FN mok_transfer mok_transfer_of(const char *function, int line) {
   const mok_index row_bytes = PLAN_HIDDEN * (mok_index)sizeof(mok_bf16);
   const mok_transfer move = {row_bytes, (int)((row_bytes + PLAN_SLOT_BYTES - 1) / PLAN_SLOT_BYTES),
                              mok_host->current->first_warp * PLAN_WARP_SLOTS, function, line};
@@ -72,7 +71,7 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t, const char *function = 
   const int first = t->column * PLAN_DISPATCH_ROWS, rows = mok_min(PLAN_DISPATCH_ROWS, t->rows - first);
   if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
-  const mok_transfer move = mok_transfer_of(c, function, line);
+  const mok_transfer move = mok_transfer_of(function, line);
   mok_transfer_rows(
       c, move, rows,
       [&](int i) {
@@ -88,7 +87,7 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t, const char *function = 
   const int first = t->column * PLAN_DISPATCH_ROWS, rows = mok_min(PLAN_DISPATCH_ROWS, t->rows - first);
   if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
-  const mok_transfer move = mok_transfer_of(c, function, line);
+  const mok_transfer move = mok_transfer_of(function, line);
   mok_transfer_rows(
       c, move, rows, [&](int i) { return ring + (first + i) * move.row_bytes; },
       [&](int i) { return mok_heap(c, source[i].rank, LAYOUT_COMBINE_OFFSET) + (mok_index)source[i].route * move.row_bytes; });

@@ -75,7 +75,7 @@ MOK_HOST_UNCHECKED static unsigned mok_site_number(mok_detector *d, const mok_si
   for (int i = 0; i < d->site_count; ++i)
     if (d->sites[i].line == site->line && d->sites[i].what == site->what && d->sites[i].function == site->function)
       return (unsigned)i;
-  if (d->site_count == MOK_MAX_SITES) return 0; /* the text names a wrong line; the finding stays */
+  if (d->site_count == MOK_MAX_SITES) return 0; /* the text names no line; the finding stays */
   d->sites[d->site_count] = *site;
   return (unsigned)d->site_count++;
 }
@@ -156,6 +156,7 @@ MOK_HOST_UNCHECKED static void mok_report_conflict(mok_engine *e, const mok_fibe
   else if (rank != other_rank) mok_say(e, "; only a rank barrier orders ranks");
   else if (other_bulk) mok_say(e, " after its issue, until somebody waits for it");
   mok_say(e, "\n");
+  mok_found(e);
 }
 
 /* Memory of the running fiber's rank, or a peer's heap. NULL: the fiber has no business there. */
