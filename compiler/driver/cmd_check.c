@@ -146,8 +146,7 @@ static mok_status launch_all(mok_session *session, const mok_work *work, mok_pro
                              const int64_t *tokens, check_result *result) {
   const uint64_t seed = session->options.seed.given ? (uint64_t)session->options.seed.number : 1;
   const mok_routing uniform = {.kind = MOK_ROUTING_UNIFORM};
-  const int64_t *space = work->plan->layout.bytes;
-  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
+  const size_t beside = mok_host_kernel_bytes(work->plan);
   mok_expected expected;
   MOK_TRY(mok_problem_make(session->arena, work->model, tokens, &uniform, seed, beside, problem));
   MOK_TRY(mok_expected_make(session->arena, problem, 0, &expected));

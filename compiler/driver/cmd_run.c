@@ -259,8 +259,7 @@ static mok_status report(mok_session *session, const mok_work *work, const run_r
 
 static mok_status run_on_host(mok_session *session, mok_work *work, run_request *request, mok_problem *problem,
                               mok_expected *expected, run_result *result) {
-  const int64_t *space = work->plan->layout.bytes;
-  const size_t beside = (size_t)(work->model->gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]));
+  const size_t beside = mok_host_kernel_bytes(work->plan);
   mok_session_progress(session, "making weights and inputs");
   MOK_TRY(
       mok_problem_make(session->arena, work->model, request->launches.most, &request->routing, request->seed, beside, problem));

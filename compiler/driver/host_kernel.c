@@ -55,6 +55,16 @@ static mok_weight weight_of(const mok_matrix *matrix, int64_t first, int64_t row
 
 static size_t page_rounded(int64_t bytes) { return ((size_t)bytes + 4095) & ~(size_t)4095; }
 
+size_t mok_host_kernel_bytes(const mok_plan *plan) {
+  const int64_t *space = plan->layout.bytes, gpus = plan->model->gpus;
+  const int64_t ctas = gpus * (plan->sms_comm + plan->sms_compute), workers = plan->threads / 32;
+  /* A clock has a word for each CTA (templates/host/mok_clocks.h): three of a worker, four of a CTA. The shadow of guarded memory
+   * is a quarter of it. A fiber touches two or three pages of its stack. */
+  const int64_t clocks = ctas * ctas * (3 * workers + 4) * (int64_t)sizeof(void *);
+  const int64_t fibers = ctas * (workers + 1) * 12288;
+  return (size_t)(gpus * (space[MOK_SPACE_HEAP] + space[MOK_SPACE_LOCAL]) * 5 / 4 + clocks + fibers);
+}
+
 static mok_status make_ranks(mok_arena *arena, mok_host_kernel *kernel, const mok_problem *problem) {
   const mok_model *m = kernel->plan->model;
   const size_t heap = page_rounded(kernel->plan->layout.bytes[MOK_SPACE_HEAP]);

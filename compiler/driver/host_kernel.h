@@ -25,4 +25,7 @@ void mok_host_kernel_unload(mok_host_kernel *kernel); /* accepts one whose load 
  * the engine's report. *time_us is what the launch took. */
 MOK_MUST_USE mok_status mok_host_kernel_launch(mok_arena *arena, mok_host_kernel *kernel, uint64_t seed, int64_t *time_us);
 
+/* Bytes that running the plan takes beside its input: heaps, workspaces, and at most what the host target itself needs. */
+size_t mok_host_kernel_bytes(const mok_plan *plan);
+
 #endif

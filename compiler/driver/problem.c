@@ -92,10 +92,12 @@ static mok_status check_memory(const mok_model *m, size_t rows, size_t beside, i
   char of_weights[96] = "";
   if (used > 0)
     snprintf(of_weights, sizeof of_weights, "%.1f for the weights of %lld experts with routes, ", weights / 1e9, (long long)used);
-  return MOK_ERROR(MOK_ERR_IO,
-                   "this run needs %.1f GB of memory and the machine has %.1f: %.1f for the tokens, %s%.1f for heaps, workspaces "
-                   "and the reference; try fewer --tokens, -D workload.tokens_per_gpu=N or -D model.experts=N",
-                   need / 1e9, have / 1e9, (double)rows / 1e9, of_weights, others / 1e9);
+  return MOK_ERROR(
+      MOK_ERR_IO,
+      "this run needs %.1f GB of memory and the machine has %.1f: %.1f for the tokens, %s%.1f for heaps, workspaces, "
+      "CTAs and the reference; try fewer --tokens, -D workload.tokens_per_gpu=N, -D model.experts=N or "
+      "-D topology.gpu=host",
+      need / 1e9, have / 1e9, (double)rows / 1e9, of_weights, others / 1e9);
 }
 
 static size_t rounded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
