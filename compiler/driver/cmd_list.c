@@ -6,6 +6,7 @@
 #include "../frontend/frontend.h"
 #include "../target/target.h"
 #include "commands.h"
+#include "texts.h"
 
 static void json_text(mok_json *json, const char *key, const char *value) {
   mok_json_key(json, key);
@@ -100,7 +101,18 @@ mok_status mok_cmd_presets(mok_session *session) {
 }
 
 mok_status mok_cmd_reference(mok_session *session) {
+  static const struct {
+    const char *name;
+    void (*write)(mok_buf *out);
+  } texts[] = {{"man", mok_text_manual}, {"bash", mok_text_bash}, {"zsh", mok_text_zsh}, {"lua", mok_text_annotations}};
   mok_buf text = mok_buf_make(session->arena);
-  mok_model_reference(&text);
+  if (session->options.operand_count == 0) {
+    mok_model_reference(&text);
+    return mok_session_print(&text);
+  }
+  const char *name = session->options.operands[0];
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0] && text.size == 0; ++i)
+    if (strcmp(name, texts[i].name) == 0) texts[i].write(&text);
+  if (text.size == 0) return MOK_ERROR(MOK_ERR_USAGE, "reference: no text '%s'; one of man, bash, zsh, lua", name);
   return mok_session_print(&text);
 }
