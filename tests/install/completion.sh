@@ -8,20 +8,22 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 "$mokgen" reference bash >mokgen.bash
 "$mokgen" reference zsh >_mokgen
+mkdir files
+cd files
 touch 'a model.lua' other.lua notes.txt
 mkdir p.mok
 failed=0 count=0
 
 # ---------------------------------------------------------------------------------------------------- bash
-bash -n mokgen.bash
+bash -n ../mokgen.bash
 # ask EXPECTED REST WORD...: the answers to TAB behind the last word. REST is what readline would replace: the last word behind
 # its last '=' or ':', which are words of their own for bash.
 ask() {
   local expected=$1 rest=$2 got
   shift 2
-  got=$(bash -euc '
+  got=$(bash -uc '
     compopt() { :; } # there is no completion under way
-    . ./mokgen.bash
+    . ../mokgen.bash
     rest=$1
     shift
     COMP_WORDS=(mokgen "$@") COMP_CWORD=$#
@@ -60,30 +62,33 @@ for command in $commands; do
   flags=$("$mokgen" $command --help | sed -n '/^flags:/,/^$/s/^  \(-., \|    \)\(--[a-z-]*=\{0,1\}\).*/\2/p' | sort | paste -sd '|')
   ask "$flags" -- $command --
 done
-# Every value that is offered is one that the tool takes: those that it refuses are exit code 2.
-value() { "$mokgen" $1 absent.lua >out 2>&1 || [ $? != 2 ] || { echo "mokgen $1: $(cat out)"; failed=1; }; }
-offered() { bash -euc '. ./mokgen.bash; _mokgen_value "$1"; echo "$list"' _ "$1"; }
-for flag in --emit --color --from --routing --check; do
-  command=run
-  case $flag in --emit | --from) command=build ;; esac
-  for v in $(offered $flag); do
-    case $v in *:) ;; *) value "$command $flag=$v" ;; esac
+# Every value that is offered is one that the tool takes: those that it refuses are exit code 2. Routing and check are read with the
+# description, so they are looked up in the help.
+offered() { bash -uc '. ../mokgen.bash; _mokgen_value "$1"; echo "$list"' _ "$1"; }
+for flag in --emit --color --from; do
+  for v in $(offered $flag) nonsense; do
+    "$mokgen" build $flag=$v absent.lua >../out 2>&1 && code=0 || code=$?
+    right=8 # the file is not there
+    [ $v != nonsense ] || right=2
+    [ $code = $right ] || { echo "mokgen build $flag=$v: exit code $code, $(cat ../out)"; failed=1; }
   done
-  "$mokgen" $command $flag=nonsense absent.lua >out 2>&1 && code=0 || code=$?
-  [ $code = 2 ] || { echo "mokgen $command $flag=nonsense: exit code $code"; failed=1; }
+done
+"$mokgen" run --help >../help
+for v in $(offered --routing) $(offered --check); do
+  grep -qF -e "$v" ../help || { echo "'$v' is offered, but not in the help of run"; failed=1; }
 done
 
 # ---------------------------------------------------------------------------------------------------- zsh
 if command -v zsh >/dev/null; then
-  zsh -n _mokgen
+  zsh -n ../_mokgen
   # _arguments replaced by one that prints: what would be offered behind these words.
   zask() { # PATTERN THERE(yes|no) WORD...
     local pattern=$1 there=$2 got=no
     shift 2
-    zsh -fc '_arguments() { print -rl -- "$@" }; words=(mokgen "$@"); CURRENT=$#words; . ./_mokgen' _ "$@" >out 2>&1
-    ! grep -qE -e "$pattern" out || got=yes
+    zsh -fc '_arguments() { print -rl -- "$@" }; words=(mokgen "$@"); CURRENT=$#words; . ../_mokgen' _ "$@" >../out 2>&1
+    ! grep -qE -e "$pattern" ../out || got=yes
     count=$((count + 1))
-    [ $got = $there ] || { echo "zsh: mokgen $*<TAB>: '$pattern' is ${there/yes/not }${there/no/}there"; cat out; failed=1; }
+    [ $got = $there ] || { echo "zsh: mokgen $*<TAB>: '$pattern' is ${there/yes/not }${there/no/}there"; cat ../out; failed=1; }
   }
   zask '^--emit=\[' yes build ''
   zask '^--emit=\[' yes ''

@@ -9,6 +9,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 fail() { echo "$*"; exit 1; }
 "$mokgen" reference man >mokgen.1
+code=0
+"$mokgen" reference nonsense >out 2>&1 || code=$?
+[ $code = 2 ] && grep -q "no text 'nonsense'; one of man, bash, zsh, lua" out || fail "reference nonsense: exit code $code, $(cat out)"
 [ -s mokgen.1 ] || fail "no man page"
 ! grep -n '[^ -~]' mokgen.1 || fail "bytes that are not plain ASCII"
 checked=
