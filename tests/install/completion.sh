@@ -88,7 +88,7 @@ if command -v zsh >/dev/null; then
     zsh -fc '_arguments() { print -rl -- "$@" }; words=(mokgen "$@"); CURRENT=$#words; . ../_mokgen' _ "$@" >../out 2>&1
     ! grep -qE -e "$pattern" ../out || got=yes
     count=$((count + 1))
-    [ $got = $there ] || { echo "zsh: mokgen $*<TAB>: '$pattern' is ${there/yes/not }${there/no/}there"; cat ../out; failed=1; }
+    [ $got = $there ] || { echo "zsh: mokgen $*<TAB>: '$pattern' is there: $got, expected $there"; cat ../out; failed=1; }
   }
   zask '^--emit=\[' yes build ''
   zask '^--emit=\[' yes ''

@@ -73,6 +73,11 @@ done
 (unset LD_LIBRARY_PATH; ./pc_static >/dev/null && built/static_c >/dev/null && built/shared_c >/dev/null) ||
   fail "a program needs LD_LIBRARY_PATH that should not"
 
+# What the README says for distributors: without tests, all of this is still built.
+"$cmake" -S "$source" -B plain -G Ninja -DMOK_BUILD_TESTS=OFF >log 2>&1 || { cat log; exit 1; }
+! "$cmake" --build plain --target help 2>&1 | grep -E '^test_|mok_test_support' || fail "MOK_BUILD_TESTS=OFF builds tests"
+"$cmake" --build plain --target help | grep -q 'mok_texts' || fail "MOK_BUILD_TESTS=OFF builds no man page"
+
 # The tool, away from its sources: presets, templates and the reference are in it.
 [ "$(command -v mokgen)" = "$prefix/bin/mokgen" ] || fail "another mokgen is run"
 [ "$(mokgen --version)" = "mokgen $version" ] || fail "mokgen --version: $(mokgen --version)"
