@@ -1,5 +1,5 @@
-/* A layer in a C program: compile its description, load the kernel, make a workspace, run a step, check it. For descriptions of one
- * GPU with swiglu and no clamp. mokgen is found on PATH; no CUDA toolkit is needed: the driver is asked for what <cuda.h> declares.
+/* A layer in a C program: compile its description, load the kernel, make a workspace, run a step, check it. For descriptions of
+ * one GPU with swiglu and no clamp. mokgen is found on PATH. No CUDA toolkit is needed: the driver is asked for its functions.
  *
  *   cc embed.c $(pkg-config --cflags --libs mok) -lm -o embed && ./embed small.lua */
 #define _GNU_SOURCE
@@ -83,8 +83,8 @@ int main(int argc, char **argv) {
   need(n.ranks == 1, "a description with topology.gpus = 1");
   mok_workspace *workspace; /* one for all layers of this package */
   ok(mok_workspace_create(&(mok_group){.struct_size = sizeof(mok_group), .kernels = &kernel, .kernel_count = 1}, &workspace));
-  /* All rows of a matrix are alike, so a step can be checked by hand: token t has gate = up = (1 + t % 4) / 4 in every expert, and
-   * expert e scales what comes of it by (1 + e) / E. */
+  /* All rows of a matrix are alike, so a step can be checked by hand: token t has gate = up = (1 + t % 4) / 4 in every expert,
+   * and expert e scales what comes of it by (1 + e) / E. */
   open_cuda();
   const size_t T = (size_t)n.tokens_per_rank, H = (size_t)n.hidden, I = (size_t)n.intermediate, E = (size_t)n.experts;
   const size_t S = (size_t)n.shared_intermediate, k = (size_t)n.top_k;

@@ -18,7 +18,7 @@ typedef struct mok_choices {
 } mok_choices;
 mok_choices mok_option_choices(mok_arena *arena, mok_option_id id);
 
-/* Words of a list with `separator` between, "" as the end. */
-const char *mok_next_word(const char **rest, mok_arena *arena, char separator); /* NULL at the end */
+/* Takes the first word off *rest, a list with `separator` between the words; the word is in the arena. */
+const char *mok_next_word(const char **rest, mok_arena *arena, char separator); /* NULL: none left */
 
 #endif
