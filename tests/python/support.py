@@ -42,17 +42,20 @@ def mokgen(*words):
 
 
 class Case:
-    """A layer as packages for a GPU and for the host target, and what `mokgen run` on the host target makes of random input."""
+    """A layer as packages for a GPU and for the host target, and what `mokgen run` on the host target makes of
+    random input."""
 
-    def __init__(self, name, ranks=1, shared=1):
+    def __init__(self, name, ranks=1, shared=1, gpu=True, run=True):
         path = lambda *parts: os.path.join(folder.name, *parts)
         self.ranks, self.model = ranks, path(f"{name}.lua")
         self.gpu, self.host, self.dump = path(f"{name}.mok"), path(f"{name}-host.mok"), path(f"{name}-dump")
         with open(self.model, "w", encoding="utf-8") as file:
             file.write(DESCRIPTION.format(name=name, ranks=ranks, shared=shared))
-        mokgen("build", "-q", "--target", "sm_90a", self.model, "-o", self.gpu)
+        if gpu:
+            mokgen("build", "-q", "--target", "sm_90a", self.model, "-o", self.gpu)
         mokgen("build", "-q", "--target", "host", self.model, "-o", self.host)
-        mokgen("run", "-q", "--target", "host", self.model, "--dump", self.dump)
+        if run:
+            mokgen("run", "-q", "--target", "host", self.model, "--dump", self.dump)
 
     def bytes_of(self, name):
         """The data of an array of the dump."""

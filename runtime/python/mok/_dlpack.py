@@ -69,4 +69,4 @@ def read(obj: Any, stream: int | None) -> Contents:
     kind = KINDS.get(t.code, f"type{t.code}_")
     lanes = f"x{t.lanes}" if t.lanes != 1 else ""
     return Contents((t.data or 0) + t.byte_offset, shape, strides, f"{kind}{t.bits}{lanes}",
-                    DEVICES.get(t.device_type, f"device type {t.device_type}"), t.device_id, bool(flags & READ_ONLY), capsule)
+                    DEVICES.get(t.device_type, f"DLPack device {t.device_type}"), t.device_id, bool(flags & READ_ONLY), capsule)

@@ -39,9 +39,10 @@ def _unload(library: Library, handle: int, log: Any) -> None:
     library.c.mok_kernel_unload(handle)
 
 
-def _destroy(kernel: "Kernel", handle: int) -> None:
-    kernel._library.c.mok_workspace_destroy(handle)  # waits for the device
-    kernel._open -= 1
+def _destroy(kernels: Sequence["Kernel"], handle: int) -> None:
+    kernels[0]._library.c.mok_workspace_destroy(handle)  # waits for the device
+    for kernel in kernels:
+        kernel._open -= 1
 
 
 class Kernel:
@@ -68,9 +69,9 @@ class Kernel:
         return symmetric.value, local.value
 
     def close(self) -> None:
-        """Unloads it, after its workspaces are closed. Happens by itself when nobody has it any more."""
+        """Unloads it, after all workspaces made with it are closed. Happens by itself when nobody has it any more."""
         if self._close.alive and self._open:
-            raise ArgumentError(f"the kernel has {self._open} open workspaces: close them first")
+            raise ArgumentError(f"{self._open} workspaces with this kernel's memory are open: close them first")
         self._close()
 
     def _need(self) -> int:
@@ -119,7 +120,7 @@ def workspaces(kernels: Sequence[Kernel]) -> list["Workspace"]:
     library.call("mok_workspace_create", byref(c.mok_group(kernels=handles, kernel_count=count)), out)
     ranks = kernels[0].info.ranks
     here = ranks if count == 1 else 1
-    return [Workspace(k, out[i], range(i * here, (i + 1) * here)) for i, k in enumerate(kernels)]
+    return [Workspace(kernels, i, out[i], range(i * here, (i + 1) * here)) for i in range(count)]
 
 
 def _weights(matrix: Matrix) -> c.mok_weights:
@@ -135,12 +136,14 @@ class Workspace(Layer):
     """Memory of the ranks of one kernel; serves any number of layers with the same package, one after the other on one stream. Made
     by Kernel.workspace() or mok.workspaces(); also a context manager. To be used from one thread at a time."""
 
-    def __init__(self, kernel: Kernel, handle: int, ranks: range):
+    def __init__(self, kernels: Sequence[Kernel], place: int, handle: int, ranks: range):
+        kernel = kernels[place]
         super().__init__(kernel.info, (kernel.memory, kernel.device), ranks)
         self.kernel, self._handle = kernel, handle
         self._held: list[Any] = []
-        kernel._open += 1
-        self._close = weakref.finalize(self, _destroy, kernel, handle)
+        for each in kernels:  # the memory of all ranks goes with the last workspace, and none of their kernels before it
+            each._open += 1
+        self._close = weakref.finalize(self, _destroy, tuple(kernels), handle)
 
     def forward(self, x: Any, topk_ids: Any, topk_weights: Any, weights: Any, out: Any = None, stream: Any = None, *,
                 tokens_dev: Any = None, options: LaunchOptions | None = None) -> Any:

@@ -7,7 +7,8 @@ import weakref
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ._errors import ArgumentError
-from ._tensors import (BF16, FLOAT32, INT32, Tensor, describe, require, require_aligned, require_contiguous, weight_strides)
+from ._tensors import (BF16, FLOAT32, INT32, Tensor, describe, kind_of, require, require_aligned, require_contiguous,
+                       weight_strides)
 
 
 class KernelInfo(NamedTuple):
@@ -84,7 +85,7 @@ def stream_of(stream: Any, x: Any) -> int | None:
             return handle or None
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1]) or None
-    raise ArgumentError(f"stream is a {type(stream).__qualname__}, must be None, a handle, or an object with cuda_stream, ptr, "
+    raise ArgumentError(f"stream is a {kind_of(stream)}, must be None, a handle, or an object with cuda_stream, ptr, "
                         "handle or __cuda_stream__()")
 
 
@@ -92,7 +93,7 @@ def weights_of(weights: Any) -> Weights:
     if isinstance(weights, Weights):
         return weights
     if not isinstance(weights, Mapping):
-        raise ArgumentError(f"weights is a {type(weights).__qualname__}, must be mok.Weights or a mapping with its names")
+        raise ArgumentError(f"weights is a {kind_of(weights)}, must be mok.Weights or a mapping with its names")
     unknown = [str(name) for name in weights if name not in Weights._fields]
     if unknown:
         raise ArgumentError(f"weights has {', '.join(unknown)}, must have only {', '.join(Weights._fields)}")
@@ -105,7 +106,7 @@ def new_like(x: Any) -> Any:
         return x.new_empty(tuple(x.shape))
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__().empty_like(x)
-    raise ArgumentError(f"out is None and x is a {type(x).__qualname__}, which cannot make one (no new_empty, no "
+    raise ArgumentError(f"out is None and x is a {kind_of(x)}, which cannot make one (no new_empty, no "
                         "__array_namespace__): give out, bfloat16 [T, H]")
 
 
@@ -196,6 +197,6 @@ class Layer:
             elif value is None and name in ("out", "tokens_dev"):
                 given[name] = [None] * several
             elif not isinstance(value, Sequence) or isinstance(value, Weights) or len(value) != several:
-                raise ArgumentError(f"{name} is a {type(value).__qualname__}, must be a list of {several}: one for each rank of this "
+                raise ArgumentError(f"{name} is a {kind_of(value)}, must be a list of {several}: one for each rank of this "
                                     "workspace")
         return [self.prepare(rank, *one, stream) for rank, *one in zip(self.ranks, *given.values())]

@@ -30,6 +30,11 @@ class Tensor(NamedTuple):
     owner: Any
 
 
+def kind_of(obj: Any) -> str:
+    kind = type(obj)
+    return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
+
+
 def without_gaps(shape: Sequence[int]) -> tuple[int, ...]:
     strides, step = [], 1
     for size in reversed(shape):
@@ -64,8 +69,9 @@ def _of_dlpack(obj: Any, stream: int | None) -> Tensor:
 
 def _of_interface(name: str, obj: Any, interface: dict, device: str, stream: int | None) -> Tensor:
     shape = tuple(interface["shape"])
-    order, kind, size = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
-    dtype = f"{_KINDS.get(kind, kind)}{8 * size}"
+    text = interface["typestr"]
+    order, kind, size = text[0], text[1], int(text[2:] or 1)
+    dtype = f"{_KINDS[kind]}{8 * size}" if kind in _KINDS else f"of type '{text}'"
     if kind == "V" and str(getattr(obj, "dtype", "")) == "bfloat16":  # ml_dtypes
         dtype = "bfloat16"
     elif order == ">":
@@ -85,11 +91,10 @@ def _of_interface(name: str, obj: Any, interface: dict, device: str, stream: int
 
 def describe(name: str, obj: Any, stream: int | None = None) -> Tensor:
     """Where the tensor is that argument `name` gives. `stream`: on which it will be used, None: the default stream."""
-    kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
+    kind, refused = kind_of(obj), None
     try:
         if all(hasattr(obj, part) for part in ("data_ptr", "dtype", "shape", "device")):
             return _of_data_ptr(obj)
-        refused = None
         if hasattr(obj, "__dlpack__"):
             try:
                 return _of_dlpack(obj, stream)
@@ -121,9 +126,9 @@ def require(name: str, tensor: Tensor, dtypes: tuple[str, ...], shape: Sequence[
         raise ArgumentError(f"{name} has shape {_listed(tensor.shape)}, must be "
                             f"{_listed([letter for letter, _ in shape])} = {_listed([size for _, size in shape])}")
     if tensor.device != device[0] or tensor.index not in (None, device[1]):
-        index = "" if tensor.index is None or tensor.device == "cpu" else f":{tensor.index}"
-        right = device[0] if device[0] == "cpu" else f"{device[0]}:{device[1]}"
-        raise ArgumentError(f"{name} is on {tensor.device}{index}, must be on {right}, where the kernel was loaded")
+        place = lambda kind, index: f"cuda:{index}" if kind == "cuda" else kind
+        raise ArgumentError(f"{name} is on {place(tensor.device, tensor.index)}, must be on {place(*device)}, where the kernel was "
+                            "loaded")
 
 
 def require_aligned(name: str, tensor: Tensor, alignment: int) -> None:
