@@ -26,7 +26,7 @@ workload {{ tokens_per_gpu = 24 }}
 MATRICES = ("gate", "up", "down", "shared_gate", "shared_up", "shared_down")
 
 folder = tempfile.TemporaryDirectory()
-os.environ["MOKGEN_CACHE_DIR"] = os.path.join(folder.name, "cache")
+os.environ.setdefault("MOKGEN_CACHE_DIR", os.path.join(folder.name, "cache"))
 
 
 def skip_without(*modules):
@@ -45,7 +45,7 @@ class Case:
     """A layer as packages for a GPU and for the host target, and what `mokgen run` on the host target makes of
     random input."""
 
-    def __init__(self, name, ranks=1, shared=1, gpu=True, run=True):
+    def __init__(self, name, ranks=1, shared=1, gpu=True, host=True):
         path = lambda *parts: os.path.join(folder.name, *parts)
         self.ranks, self.model = ranks, path(f"{name}.lua")
         self.gpu, self.host, self.dump = path(f"{name}.mok"), path(f"{name}-host.mok"), path(f"{name}-dump")
@@ -53,8 +53,8 @@ class Case:
             file.write(DESCRIPTION.format(name=name, ranks=ranks, shared=shared))
         if gpu:
             mokgen("build", "-q", "--target", "sm_90a", self.model, "-o", self.gpu)
-        mokgen("build", "-q", "--target", "host", self.model, "-o", self.host)
-        if run:
+        if host:
+            mokgen("build", "-q", "--target", "host", self.model, "-o", self.host)
             mokgen("run", "-q", "--target", "host", self.model, "--dump", self.dump)
 
     def bytes_of(self, name):

@@ -496,6 +496,24 @@ class Protocols(support.Emulated):
         self.assertEqual(out.buffer.bytes(), self.inputs.expected)
 
 
+class WhatALayerHas(unittest.TestCase):
+    def matrices(self, rank=0, **replaced):
+        info = mok.KernelInfo(**{**dict.fromkeys(mok.KernelInfo._fields, 0), "ranks": 4, "hidden": 64, "intermediate": 32, "experts": 3,
+                                 "top_k": 2, "gated": 1, **replaced})
+        shapes = _step.Layer(info, ("cuda", 0), range(4))._matrices[rank]
+        return {name: shape.sizes for name, shape in shapes.items()}
+
+    def test_matrices(self):
+        three = {"gate": (1, 32, 64), "up": (1, 32, 64), "down": (1, 64, 32)}
+        self.assertEqual(self.matrices(rank=1), three)
+        self.assertEqual(self.matrices(rank=0), {})  # fewer experts than ranks
+        self.assertEqual(self.matrices(rank=1, gated=0), {"up": (1, 32, 64), "down": (1, 64, 32)})
+        self.assertEqual(self.matrices(rank=0, shared_intermediate=16),
+                         {"shared_gate": (1, 16, 64), "shared_up": (1, 16, 64), "shared_down": (1, 64, 16)})
+        self.assertEqual(self.matrices(rank=0, shared_intermediate=16, gated=0),
+                         {"shared_up": (1, 16, 64), "shared_down": (1, 64, 16)})
+
+
 class FindingTheLibrary(unittest.TestCase):
     def python(self, code, **env):
         env = {**{name: value for name, value in os.environ.items() if name != "MOK_LIBRARY"},

@@ -19,7 +19,7 @@ import mok
 import mok.host
 import mok.torch
 
-ONE, TWO = support.Case("one"), support.Case("two", ranks=2, shared=0, run=False)
+ONE, TWO = support.Case("one"), support.Case("two", ranks=2, shared=0, host=False)
 
 
 def tensors(case):
@@ -104,9 +104,6 @@ class Operator(unittest.TestCase):
                             ("x is a torch.Tensor that does not say where its memory is", (x.to_sparse(), ids, weights))):
             with self.assertRaisesRegex(mok.ArgumentError, text):
                 mok.torch.moe_layer(self.workspace, *given, self.weights)
-        two = mok.host.load(TWO.host, native_code=True).workspace()
-        with self.assertRaisesRegex(mok.ArgumentError, "the workspace has 2 ranks, must have one"):
-            mok.torch.moe_layer(two, *self.inputs, self.weights)
         with self.assertRaisesRegex(mok.ArgumentError, "there is no workspace 1000000 any more"):
             torch.ops.mok.moe_layer(1000000, *self.inputs, *self.weights)
 
@@ -150,6 +147,10 @@ class OnAGpu(support.Emulated):
         os.environ["WORLD_SIZE"] = "1"
         with self.fails(mok.ArgumentError, "is for 2 ranks, must be for one", "mok.workspaces"):
             mok.torch.load(TWO.gpu)
+        *inputs, weights, _ = tensors(ONE)
+        with mok.load(TWO.gpu) as kernel, kernel.workspace() as two:
+            with self.fails(mok.ArgumentError, "the workspace has 2 ranks, must have one"):
+                mok.torch.moe_layer(two, *inputs, weights)
 
     def test_memory_of_another_kind(self):
         mok.Kernel.memory = "cuda"

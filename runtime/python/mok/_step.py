@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ._errors import ArgumentError
-from ._tensors import (BF16, FLOAT32, INT32, Tensor, describe, kind_of, require, require_aligned, require_contiguous,
+from ._tensors import (BF16, FLOAT32, INT32, Shape, Tensor, describe, kind_of, require, require_aligned, require_contiguous,
                        weight_strides)
 
 
@@ -53,9 +53,6 @@ class Matrix(NamedTuple):
     row_stride: int
 
 
-ABSENT = Matrix(0, 0, 0)
-
-
 class Step(NamedTuple):
     """Addresses that a kernel takes, and what keeps them."""
 
@@ -65,7 +62,7 @@ class Step(NamedTuple):
     out: int
     tokens: int
     tokens_dev: int
-    weights: dict[str, Matrix]
+    weights: dict[str, Matrix]  # by their fields; those that the layer has
     result: Any  # the object for `out`
     owners: list[Any]
 
@@ -119,27 +116,32 @@ class Layer:
 
     def __init__(self, info: KernelInfo, device: tuple[str, int], ranks: range):
         self.info, self.device, self.ranks = info, device, ranks
+        self._matrices = {rank: self._matrices_of(rank) for rank in ranks}
         self.number = next(_numbers)
         by_number[self.number] = self
 
-    def _experts(self, rank: int, weights: Weights, mark: str, take) -> dict[str, Matrix]:
+    def _matrices_of(self, rank: int) -> dict[str, Shape]:
+        """What a rank's weights must be; only those that the layer has."""
         info = self.info
-        H, I, S = ("H", info.hidden), ("I", info.intermediate), ("S", info.shared_intermediate)
-        experts, one, gated = ("E_local", len(info.experts_of(rank))), ("1", 1), bool(info.gated)
-        right = {"gate": ((experts, I, H), gated), "up": ((experts, I, H), True), "down": ((experts, H, I), True),
-                 "shared_gate": ((one, S, H), gated), "shared_up": ((one, S, H), True), "shared_down": ((one, H, S), True)}
+        H, I, S, E = info.hidden, info.intermediate, info.shared_intermediate, len(info.experts_of(rank))
+        right = {}
+        if E > 0:
+            up = Shape(("E_local", "I", "H"), (E, I, H))
+            right.update(gate=up, up=up, down=Shape(("E_local", "H", "I"), (E, H, I)))
+        if S > 0:
+            up = Shape(("1", "S", "H"), (1, S, H))
+            right.update(shared_gate=up, shared_up=up, shared_down=Shape(("1", "H", "S"), (1, H, S)))
+        return {name: shape for name, shape in right.items() if info.gated or not name.endswith("gate")}
+
+    def _weights(self, rank: int, weights: Weights, mark: str, take) -> dict[str, Matrix]:
         out = {}
-        for field, (shape, used) in right.items():
+        for field, shape in self._matrices[rank].items():
             name, obj = f"{mark}weights.{field}", getattr(weights, field)
-            out[field] = ABSENT
-            if not used or shape[0][1] == 0 or S[1] == 0 and field.startswith("shared"):
-                continue
             if obj is None:
-                raise ArgumentError(f"{name} is None, must be bfloat16 "
-                                    f"[{', '.join(letter for letter, _ in shape)}] = {[size for _, size in shape]}")
+                raise ArgumentError(f"{name} is None, must be bfloat16 {shape}")
             tensor = take(name, obj)
-            if field.startswith("shared") and len(tensor.shape) == 2:
-                shape = shape[1:]
+            if len(tensor.shape) == 2 and shape.letters[0] == "1":
+                shape = Shape(shape.letters[1:], shape.sizes[1:])
             require(name, tensor, BF16, shape, self.device)
             require_aligned(name, tensor, 16)
             out[field] = Matrix(tensor.pointer, *weight_strides(name, tensor))
@@ -158,8 +160,8 @@ class Layer:
 
         X = take(f"{mark}x", x)
         tokens = X.shape[0] if len(X.shape) == 2 else info.tokens_per_rank
-        T, H, k = ("T", tokens), ("H", info.hidden), ("k", info.top_k)
-        require(f"{mark}x", X, BF16, (T, H), self.device)
+        rows, slots = Shape(("T", "H"), (tokens, info.hidden)), Shape(("T", "k"), (tokens, info.top_k))
+        require(f"{mark}x", X, BF16, rows, self.device)
         if tokens > info.tokens_per_rank:
             raise ArgumentError(f"{mark}x has {tokens} tokens, must have at most {info.tokens_per_rank}, for which the package was "
                                 "planned")
@@ -167,8 +169,8 @@ class Layer:
         result = new_like(x) if out is None else out
         Out = take(f"{mark}out", result)
         for name, tensor, dtypes, shape, alignment in (
-                ("x", X, BF16, (T, H), 16), ("topk_ids", ids, INT32, (T, k), 4), ("topk_weights", w, FLOAT32, (T, k), 4),
-                ("out", Out, BF16, (T, H), 16)):
+                ("x", X, BF16, rows, 16), ("topk_ids", ids, INT32, slots, 4), ("topk_weights", w, FLOAT32, slots, 4),
+                ("out", Out, BF16, rows, 16)):
             require(mark + name, tensor, dtypes, shape, self.device)
             require_contiguous(mark + name, tensor)
             if tokens:
@@ -179,10 +181,10 @@ class Layer:
         if tokens_dev is not None:
             name = f"{mark}tokens_dev"
             tensor = take(name, tokens_dev)
-            require(name, tensor, INT32, (("1", 1),) * len(tensor.shape), self.device)
+            require(name, tensor, INT32, Shape(("1",), (1,)) if tensor.shape else Shape((), ()), self.device)
             require_aligned(name, tensor, 4)
             count = tensor.pointer
-        matrices = self._experts(rank, weights_of(weights), mark, take)
+        matrices = self._weights(rank, weights_of(weights), mark, take)
         return Step(X.pointer, ids.pointer, w.pointer, Out.pointer, tokens, count, matrices, result, owners)
 
     def prepare_all(self, x: Any, topk_ids: Any, topk_weights: Any, weights: Any, out: Any, tokens_dev: Any,

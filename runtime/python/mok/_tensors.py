@@ -53,12 +53,21 @@ def parse_device(device: Any) -> tuple[str, int | None]:
     return match.group(1), int(match.group(2)) if match.group(2) else None
 
 
+_dtype_names: dict[Any, str] = {}
+
+
+def _name_of(dtype: Any) -> str:
+    """"bfloat16" of torch.bfloat16."""
+    if dtype not in _dtype_names:
+        _dtype_names[dtype] = str(dtype).rsplit(".", 1)[-1]
+    return _dtype_names[dtype]
+
+
 def _of_data_ptr(obj: Any) -> Tensor:
-    shape = tuple(int(n) for n in obj.shape)
-    strides = obj.stride() if callable(getattr(obj, "stride", None)) else without_gaps(shape)
-    device, index = parse_device(obj.device)
-    return Tensor(obj.data_ptr(), shape, tuple(int(n) for n in strides), str(obj.dtype).rsplit(".", 1)[-1], device, index, False,
-                  obj)
+    device, shape = obj.device, tuple(obj.shape)
+    kind, index = (device.type, device.index) if hasattr(device, "type") else parse_device(device)
+    strides = tuple(obj.stride()) if hasattr(obj, "stride") else without_gaps(shape)
+    return Tensor(obj.data_ptr(), shape, strides, _name_of(obj.dtype), kind, index, False, obj)
 
 
 def _of_dlpack(obj: Any, stream: int | None) -> Tensor:
@@ -91,9 +100,9 @@ def _of_interface(name: str, obj: Any, interface: dict, device: str, stream: int
 
 def describe(name: str, obj: Any, stream: int | None = None) -> Tensor:
     """Where the tensor is that argument `name` gives. `stream`: on which it will be used, None: the default stream."""
-    kind, refused = kind_of(obj), None
+    refused = None
     try:
-        if all(hasattr(obj, part) for part in ("data_ptr", "dtype", "shape", "device")):
+        if hasattr(obj, "data_ptr"):
             return _of_data_ptr(obj)
         if hasattr(obj, "__dlpack__"):
             try:
@@ -107,10 +116,10 @@ def describe(name: str, obj: Any, stream: int | None = None) -> Tensor:
     except (RuntimeError, TypeError, AttributeError, KeyError) as error:
         if isinstance(error, ArgumentError):
             raise
-        raise ArgumentError(f"{name} is a {kind} that does not say where its memory is: {error}") from error
+        raise ArgumentError(f"{name} is a {kind_of(obj)} that does not say where its memory is: {error}") from error
     if refused is not None:
-        raise ArgumentError(f"{name} is a {kind} that cannot be exported: {refused}") from refused
-    raise ArgumentError(f"{name} is a {kind}, must be a tensor: with data_ptr(), dtype, shape and device, or __dlpack__, or "
+        raise ArgumentError(f"{name} is a {kind_of(obj)} that cannot be exported: {refused}") from refused
+    raise ArgumentError(f"{name} is a {kind_of(obj)}, must be a tensor: with data_ptr(), dtype, shape and device, or __dlpack__, or "
                         "__cuda_array_interface__")
 
 
@@ -118,13 +127,20 @@ def _listed(numbers: Sequence[Any]) -> str:
     return "[" + ", ".join(str(n) for n in numbers) + "]"
 
 
-def require(name: str, tensor: Tensor, dtypes: tuple[str, ...], shape: Sequence[tuple[str, int]], device: tuple[str, int]) -> None:
-    """Dtype, shape and device; `shape` is pairs of a dimension's letter and its size."""
+class Shape(NamedTuple):
+    letters: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{_listed(self.letters)} = {_listed(self.sizes)}"
+
+
+def require(name: str, tensor: Tensor, dtypes: tuple[str, ...], shape: Shape, device: tuple[str, int]) -> None:
+    """Dtype, shape and device."""
     if tensor.dtype not in dtypes:
         raise ArgumentError(f"{name} is {tensor.dtype}, must be {_MEANT[dtypes]}")
-    if tensor.shape != tuple(size for _, size in shape):
-        raise ArgumentError(f"{name} has shape {_listed(tensor.shape)}, must be "
-                            f"{_listed([letter for letter, _ in shape])} = {_listed([size for _, size in shape])}")
+    if tensor.shape != shape.sizes:
+        raise ArgumentError(f"{name} has shape {_listed(tensor.shape)}, must be {shape}")
     if tensor.device != device[0] or tensor.index not in (None, device[1]):
         place = lambda kind, index: f"cuda:{index}" if kind == "cuda" else kind
         raise ArgumentError(f"{name} is on {place(tensor.device, tensor.index)}, must be on {place(*device)}, where the kernel was "
@@ -138,6 +154,8 @@ def require_aligned(name: str, tensor: Tensor, alignment: int) -> None:
 
 def require_contiguous(name: str, tensor: Tensor) -> None:
     right = without_gaps(tensor.shape)
+    if tensor.strides == right:
+        return
     if 0 not in tensor.shape and any(n > 1 and a != b for n, a, b in zip(tensor.shape, tensor.strides, right)):
         raise ArgumentError(f"{name} has strides {_listed(tensor.strides)} for shape {_listed(tensor.shape)}, must be contiguous: "
                             f"{_listed(right)}")
