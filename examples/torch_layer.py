@@ -117,7 +117,8 @@ def main():
     plain = Model().to(device, torch.bfloat16)
     swapped = copy.deepcopy(plain)
     swapped.layers = nn.ModuleList(MokMoE(layer, workspace) for layer in swapped.layers)
-    run = torch.compile(swapped, fullgraph=True, backend="aot_eager" if options.host else "inductor") if options.compile else swapped
+    backend = "aot_eager" if options.host else "inductor"
+    run = torch.compile(swapped, fullgraph=True, backend=backend) if options.compile else swapped
     tokens = torch.randint(VOCABULARY, (TOKENS,), device=device)
     with torch.no_grad():
         right, seen = plain(tokens).float(), run(tokens).float()
@@ -126,7 +127,8 @@ def main():
     workspace.check()
     error = ((seen - right).norm() / right.norm()).item()
     same = (seen.argmax(-1) == right.argmax(-1)).float().mean().item()
-    print(f"{LAYERS} layers of {EXPERTS} experts on {device}: relative error of the logits {error:.2e}, same next token {same:.0%}")
+    print(f"{LAYERS} layers of {EXPERTS} experts on {device}: relative error of the logits {error:.2e}, "
+          f"same next token {same:.0%}")
     return 0 if error <= LIMIT else 6
 
 

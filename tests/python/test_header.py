@@ -36,7 +36,8 @@ CONSTANTS = {"MOK_VERSION_MAJOR": _structs.VERSION[0], "MOK_VERSION_MINOR": _str
              "MOK_STATUS_ARGUMENT": _errors.ArgumentError.code, "MOK_STATUS_DEVICE": _errors.DeviceError.code,
              "MOK_STATUS_ABORTED": _errors.AbortedError.code, "MOK_STATUS_FILE": _errors.FileError.code,
              "MOK_ARGS_ABI": host.ARGS_ABI, "MOK_MAX_RANKS": host.MAX_RANKS, "MOK_MAX_MAPS": host.MAX_MAPS,
-             "MOK_PHASE_ALL": host.PHASE_ALL, "MOK_LINE_WORDS * 4": host.LINE_BYTES, "MOK_LINE_INPUT_ERROR": host.LINE_INPUT_ERROR,
+             "MOK_PHASE_ALL": host.PHASE_ALL, "MOK_LINE_WORDS * 4": host.LINE_BYTES,
+             "MOK_LINE_INPUT_ERROR": host.LINE_INPUT_ERROR,
              "MOK_INPUT_BAD_IDS": host.INPUT_BAD_IDS, "MOK_INPUT_ROUTE": host.INPUT_ROUTE, "MOK_INPUT_ID": host.INPUT_ID,
              "MOK_INPUT_BAD_TOKENS": host.INPUT_BAD_TOKENS, "MOK_INPUT_TOKENS": host.INPUT_TOKENS,
              "MOK_HOST_ABI": host.HOST_ABI, "MOK_HOST_RACES": host.RACES, "MOK_HOST_OK": host.OK,
@@ -70,7 +71,8 @@ class Header(unittest.TestCase):
         cls.sizes, cls.places, cls.constants = compiled()
 
     def test_all_structs_are_there(self):
-        declared = {name for name in STRUCTS if "struct_size" in STRUCTS[name] or name in ("mok_weights", "mok_args", "mok_rank_args")}
+        others = ("mok_weights", "mok_args", "mok_rank_args")
+        declared = {name for name in STRUCTS if "struct_size" in STRUCTS[name] or name in others}
         self.assertGreaterEqual(len(declared), 9)
         self.assertEqual(declared - set(OURS), set(), "the headers have structs that the package lacks")
 

@@ -237,13 +237,15 @@ class WrongArguments(support.Emulated):
         self.refused("weights has gat, must have only gate, up, down", weights={"gat": 1})
         self.refused("weights.down is None, must be bfloat16 [E_local, H, I] = [4, 64, 32]",
                      weights=self.inputs.weights._replace(down=None))
-        self.refused("weights.shared_gate is None, must be bfloat16 [1, S, H]", weights=self.inputs.weights._replace(shared_gate=None))
+        self.refused("weights.shared_gate is None, must be bfloat16 [1, S, H]",
+                     weights=self.inputs.weights._replace(shared_gate=None))
         self.refused("stream is a str, must be None, a handle, or an object with cuda_stream", stream="main")
 
         class NoEmpty(Buffer):
             new_empty = property()
 
-        self.refused("out is None and x is a NoEmpty, which cannot make one", "give out", x=NoEmpty(self.inputs.x.shape, "bfloat16"))
+        self.refused("out is None and x is a NoEmpty, which cannot make one", "give out",
+                     x=NoEmpty(self.inputs.x.shape, "bfloat16"))
 
         class Broken(Buffer):
             def data_ptr(self):
@@ -284,7 +286,8 @@ class Errors(support.Emulated):
         os.environ["EMULATED_SMS"] = "4"
         with self.fails(mok.DeviceError, "has 4 SMs"):
             mok.load(ONE.gpu)
-        self.assertEqual([kind.code for kind in (mok.ArgumentError, mok.DeviceError, mok.AbortedError, mok.FileError)], [2, 5, 7, 8])
+        kinds = (mok.ArgumentError, mok.DeviceError, mok.AbortedError, mok.FileError)
+        self.assertEqual([kind.code for kind in kinds], [2, 5, 7, 8])
 
     def test_log_and_info(self):
         lines = []
@@ -459,7 +462,8 @@ class Protocols(support.Emulated):
         codes = {"bfloat16": "<u2", "int32": "<i4", "float32": "<f4"}
         wrap = lambda buffer: Interface(buffer, codes[buffer.dtype])
         self.run_with(wrap)
-        with_strides = lambda buffer: Interface(buffer, codes[buffer.dtype], strides=tuple(n * buffer.size for n in buffer.strides))
+        with_strides = lambda buffer: Interface(buffer, codes[buffer.dtype],
+                                                strides=tuple(n * buffer.size for n in buffer.strides))
         self.run_with(with_strides)
         self.run_with(lambda buffer: Interface(buffer, codes[buffer.dtype], stream=9), stream=9)
         self.run_with(lambda buffer: Interface(buffer, codes[buffer.dtype], stream=1))
@@ -477,8 +481,9 @@ class Protocols(support.Emulated):
 
     def test_streams(self):
         stream = lambda **attributes: type("Stream", (), attributes)()
-        for given, handle in ((None, None), (0, None), (5, 5), (stream(cuda_stream=6), 6), (stream(ptr=7), 7), (stream(handle=8), 8),
-                              (stream(ptr=0), None), (stream(__cuda_stream__=lambda self: (0, 9)), 9)):
+        for given, handle in ((None, None), (0, None), (5, 5), (stream(cuda_stream=6), 6), (stream(ptr=7), 7),
+                              (stream(handle=8), 8), (stream(ptr=0), None),
+                              (stream(__cuda_stream__=lambda self: (0, 9)), 9)):
             self.assertEqual(_step.stream_of(given, self.inputs.x), handle)
 
     def test_new_tensor_by_the_array_standard(self):
@@ -498,8 +503,8 @@ class Protocols(support.Emulated):
 
 class WhatALayerHas(unittest.TestCase):
     def matrices(self, rank=0, **replaced):
-        info = mok.KernelInfo(**{**dict.fromkeys(mok.KernelInfo._fields, 0), "ranks": 4, "hidden": 64, "intermediate": 32, "experts": 3,
-                                 "top_k": 2, "gated": 1, **replaced})
+        facts = {"ranks": 4, "hidden": 64, "intermediate": 32, "experts": 3, "top_k": 2, "gated": 1, **replaced}
+        info = mok.KernelInfo(**{**dict.fromkeys(mok.KernelInfo._fields, 0), **facts})
         shapes = _step.Layer(info, ("cuda", 0), range(4))._matrices[rank]
         return {name: shape.sizes for name, shape in shapes.items()}
 

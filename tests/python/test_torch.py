@@ -1,5 +1,5 @@
-"""mok.torch: the operator in eager mode, through torch.compile and PyTorch's own checks of operators, on the host target; once through
-libmok on the emulated driver; and the example."""
+"""mok.torch: the operator in eager mode, through torch.compile and PyTorch's own checks of operators, on the host target; once
+through libmok on the emulated driver; and the example."""
 import contextlib
 import io
 import os
@@ -97,10 +97,11 @@ class Operator(unittest.TestCase):
 
     def test_wrong_arguments(self):
         x, ids, weights = self.inputs
+        turned = x.t().contiguous().t()
         for text, given in (("x is float16, must be bfloat16", (x.half(), ids, weights)),
                             ("topk_ids is int64, must be int32", (x, ids.long(), weights)),
                             ("topk_weights is bfloat16, must be float32", (x, ids, weights.bfloat16())),
-                            (r"x has strides \[1, 24\] for shape \[24, 64\], must be contiguous", (x.t().contiguous().t(), ids, weights)),
+                            (r"x has strides \[1, 24\] for shape \[24, 64\], must be contiguous", (turned, ids, weights)),
                             ("x is a torch.Tensor that does not say where its memory is", (x.to_sparse(), ids, weights))):
             with self.assertRaisesRegex(mok.ArgumentError, text):
                 mok.torch.moe_layer(self.workspace, *given, self.weights)
@@ -130,7 +131,8 @@ class OnAGpu(support.Emulated):
         both = torch.cat([weights.gate, weights.up], dim=1)
         packed = weights._replace(gate=both[:, :support.INTERMEDIATE], up=both[:, support.INTERMEDIATE:])
         self.assertTrue(torch.equal(mok.torch.moe_layer(workspace, *inputs, packed), right))
-        graph = torch.compile(lambda *inputs: mok.torch.moe_layer(workspace, *inputs, weights), backend="aot_eager", fullgraph=True)
+        layer = lambda *inputs: mok.torch.moe_layer(workspace, *inputs, weights)
+        graph = torch.compile(layer, backend="aot_eager", fullgraph=True)
         self.assertTrue(torch.equal(graph(*inputs), right))
         number = workspace.number
         workspace.close()
@@ -174,7 +176,8 @@ class Example(unittest.TestCase):
 
     def test_example(self):
         code, said = self.run_example("--host", "--compile")
-        self.assertRegex(said, r"^2 layers of 8 experts on cpu: relative error of the logits \d\.\d+e-0[3-9], same next token 100%$")
+        self.assertRegex(said, r"^2 layers of 8 experts on cpu: relative error of the logits \d\.\d+e-0[3-9], "
+                               r"same next token 100%$")
         self.assertEqual(code, 0)
 
     def test_example_sees_a_difference(self):

@@ -111,8 +111,8 @@ def load(path: str | os.PathLike | None = None, device: Any = 0, *, memory: Any 
 
 
 def workspaces(kernels: Sequence[Kernel]) -> list["Workspace"]:
-    """Memory of all ranks, which are in this process: one kernel for each rank, each on a device of its own, in order of ranks; or a
-    single one, whose device then has all ranks. One workspace for each kernel. Collective: on an error nothing is left."""
+    """Memory of all ranks, which are in this process: one kernel for each rank, each on a device of its own, in order of ranks;
+    or a single one, whose device then has all ranks. One workspace for each kernel. Collective: on an error nothing is left."""
     if not kernels:
         raise ArgumentError("kernels is empty, must have one kernel, or one for each rank")
     library, count = kernels[0]._library, len(kernels)
@@ -133,8 +133,8 @@ def _forward_args(step: Step) -> c.mok_forward_args:
 
 
 class Workspace(Layer):
-    """Memory of the ranks of one kernel; serves any number of layers with the same package, one after the other on one stream. Made
-    by Kernel.workspace() or mok.workspaces(); also a context manager. To be used from one thread at a time."""
+    """Memory of the ranks of one kernel; serves any number of layers with the same package, one after the other on one stream.
+    Made by Kernel.workspace() or mok.workspaces(); also a context manager. To be used from one thread at a time."""
 
     def __init__(self, kernels: Sequence[Kernel], place: int, handle: int, ranks: range):
         kernel = kernels[place]
@@ -153,8 +153,8 @@ class Workspace(Layer):
         weights: mok.Weights or a mapping with its names. out: bfloat16 [T, H]; None: a new one from x's library.
         stream: None (PyTorch's current one for its tensors, else the default stream), a handle, or a stream object.
         tokens_dev: one int32 on the device, the token count that each launch reads; T is then its bound.
-        x, topk_ids, topk_weights and out are contiguous. All are on the kernel's device. With several ranks in this workspace, each
-        of them is a list with one for each rank.
+        x, topk_ids, topk_weights and out are contiguous. All are on the kernel's device. With several ranks in this workspace,
+        each of them is a list with one for each rank.
 
         The launch reads and writes the memory later. The workspace keeps all objects until its next step or close(); memory whose
         owner reuses it in the order of another stream, and that of a step captured in a graph, is the caller's to keep.
@@ -169,8 +169,8 @@ class Workspace(Layer):
         return steps[0].result if len(steps) == 1 else [step.result for step in steps]
 
     def check(self) -> None:
-        """Raises what launches found wrong up to now: AbortedError once one has given up, ArgumentError for wrong input. Does not wait
-        for launches in flight: synchronise the stream first to judge a step."""
+        """Raises what launches found wrong up to now: AbortedError once one has given up, ArgumentError for wrong input. Does not
+        wait for launches in flight: synchronise the stream first to judge a step."""
         self.kernel._library.call("mok_check", self._need(), None)
 
     def input_errors(self) -> InputErrors:

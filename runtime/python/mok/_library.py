@@ -50,7 +50,7 @@ _lock = threading.Lock()
 
 
 def open_library(path: str | os.PathLike | None = None) -> Library:
-    """libmok at `path`; else at $MOK_LIBRARY; else beside this file; else where the loader finds it. Opened once for each path."""
+    """libmok at `path`; else at $MOK_LIBRARY; else beside this file; else where the loader finds it. Opened once for a path."""
     if path is None:
         path = os.environ.get("MOK_LIBRARY")
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), SONAME)

@@ -35,8 +35,8 @@ class KernelInfo(NamedTuple):
 class Weights(NamedTuple):
     """A rank's weights, bfloat16. E_local: its experts; H: hidden; I: intermediate; S: shared_intermediate.
 
-    The last dimension is contiguous; rows and experts may lie apart by any multiple of 8 elements, so that slices of one tensor with
-    gate and up will do. Each begins at a multiple of 16 bytes. None where the layer has no such matrix.
+    The last dimension is contiguous; rows and experts may lie apart by any multiple of 8 elements, so that slices of one tensor
+    with gate and up will do. Each begins at a multiple of 16 bytes. None where the layer has no such matrix.
     """
 
     gate: Any = None  # [E_local, I, H]
@@ -163,8 +163,8 @@ class Layer:
         rows, slots = Shape(("T", "H"), (tokens, info.hidden)), Shape(("T", "k"), (tokens, info.top_k))
         require(f"{mark}x", X, BF16, rows, self.device)
         if tokens > info.tokens_per_rank:
-            raise ArgumentError(f"{mark}x has {tokens} tokens, must have at most {info.tokens_per_rank}, for which the package was "
-                                "planned")
+            raise ArgumentError(f"{mark}x has {tokens} tokens, must have at most {info.tokens_per_rank}, for which the package "
+                                "was planned")
         ids, w = take(f"{mark}topk_ids", topk_ids), take(f"{mark}topk_weights", topk_weights)
         result = new_like(x) if out is None else out
         Out = take(f"{mark}out", result)

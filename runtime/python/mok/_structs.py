@@ -49,8 +49,8 @@ class mok_launch_options(Struct):
 
 
 class mok_input_errors(Struct):
-    _fields_ = [("struct_size", c_size_t), ("bad_ids", c_int64), ("rank", c_int), ("token", c_int), ("slot", c_int), ("id", c_int),
-                ("bad_counts", c_int64), ("count", c_int)]
+    _fields_ = [("struct_size", c_size_t), ("bad_ids", c_int64), ("rank", c_int), ("token", c_int), ("slot", c_int),
+                ("id", c_int), ("bad_counts", c_int64), ("count", c_int)]
 
 
 # name: (result, arguments). A mok_status, mok_kernel * or mok_workspace * is a void *.

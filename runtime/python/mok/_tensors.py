@@ -1,7 +1,7 @@
 """Tensors of any library, and whether they are what a step needs.
 
-An object says where its memory is in one of these ways, tried in this order: data_ptr() with dtype, shape, stride() and device (as
-PyTorch has them); __dlpack__; __cuda_array_interface__; __array_interface__ (NumPy, for the host target).
+An object says where its memory is in one of these ways, tried in this order: data_ptr() with dtype, shape, stride() and device
+(as PyTorch has them); __dlpack__; __cuda_array_interface__; __array_interface__ (NumPy, for the host target).
 """
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def _of_interface(name: str, obj: Any, interface: dict, device: str, stream: int
     # Its owner's work is on another stream, and the array itself has no way to make this one wait.
     theirs = interface.get("stream")
     if theirs is not None and theirs != (stream or 1):
-        raise ArgumentError(f"{name} is in use on stream {theirs}, but the step is for stream {stream or 1}: synchronise, or pass "
-                            "that stream")
+        raise ArgumentError(f"{name} is in use on stream {theirs}, but the step is for stream {stream or 1}: synchronise, or "
+                            "pass that stream")
     return Tensor(pointer, shape, strides, dtype, device, None if device == "cuda" else 0, read_only, obj)
 
 
@@ -119,8 +119,8 @@ def describe(name: str, obj: Any, stream: int | None = None) -> Tensor:
         raise ArgumentError(f"{name} is a {kind_of(obj)} that does not say where its memory is: {error}") from error
     if refused is not None:
         raise ArgumentError(f"{name} is a {kind_of(obj)} that cannot be exported: {refused}") from refused
-    raise ArgumentError(f"{name} is a {kind_of(obj)}, must be a tensor: with data_ptr(), dtype, shape and device, or __dlpack__, or "
-                        "__cuda_array_interface__")
+    raise ArgumentError(f"{name} is a {kind_of(obj)}, must be a tensor: with data_ptr(), dtype, shape and device, or __dlpack__, "
+                        "or __cuda_array_interface__")
 
 
 def _listed(numbers: Sequence[Any]) -> str:
@@ -143,8 +143,8 @@ def require(name: str, tensor: Tensor, dtypes: tuple[str, ...], shape: Shape, de
         raise ArgumentError(f"{name} has shape {_listed(tensor.shape)}, must be {shape}")
     if tensor.device != device[0] or tensor.index not in (None, device[1]):
         place = lambda kind, index: f"cuda:{index}" if kind == "cuda" else kind
-        raise ArgumentError(f"{name} is on {place(tensor.device, tensor.index)}, must be on {place(*device)}, where the kernel was "
-                            "loaded")
+        raise ArgumentError(f"{name} is on {place(tensor.device, tensor.index)}, must be on {place(*device)}, where the kernel "
+                            "was loaded")
 
 
 def require_aligned(name: str, tensor: Tensor, alignment: int) -> None:
@@ -157,8 +157,8 @@ def require_contiguous(name: str, tensor: Tensor) -> None:
     if tensor.strides == right:
         return
     if 0 not in tensor.shape and any(n > 1 and a != b for n, a, b in zip(tensor.shape, tensor.strides, right)):
-        raise ArgumentError(f"{name} has strides {_listed(tensor.strides)} for shape {_listed(tensor.shape)}, must be contiguous: "
-                            f"{_listed(right)}")
+        raise ArgumentError(f"{name} has strides {_listed(tensor.strides)} for shape {_listed(tensor.shape)}, must be "
+                            f"contiguous: {_listed(right)}")
 
 
 def weight_strides(name: str, tensor: Tensor) -> tuple[int, int]:

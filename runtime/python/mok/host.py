@@ -1,5 +1,5 @@
-"""Packages of the host target on the CPU: NumPy arrays, CPU tensors of PyTorch, anything with DLPack. Not fast: it runs the same kernel
-text as a GPU on emulated SMs, for development and tests without one.
+"""Packages of the host target on the CPU: NumPy arrays, CPU tensors of PyTorch, anything with DLPack. Not fast: it runs the same
+kernel text as a GPU on emulated SMs, for development and tests without one.
 
     kernel = mok.host.load("layer.mok", native_code=True)  # runs code of the package in this process
     out = kernel.workspace().forward(x, topk_ids, topk_weights, mok.Weights(gate, up, down))
@@ -123,7 +123,7 @@ class Kernel:
         code = manifest.file("kernel.host.so")
         self.info = KernelInfo(*[manifest.number(INFO_KEYS.get(name, name)) for name in KernelInfo._fields])
         self.control = int(manifest.regions.get("local control", "-1"))
-        # What was checked is what is loaded, whatever becomes of the file. The loader knows libraries by their paths, so the number in
+        # What was checked is what is loaded, whatever becomes of the file. The loader knows libraries by their paths: the number in
         # this one must not be given to another file while the library is loaded.
         file = os.memfd_create("kernel.host.so")
         try:
@@ -137,7 +137,8 @@ class Kernel:
         about = mok_host_about_t.in_dll(self._library, "mok_host_about")
         info = self.info
         for what, is_, right in (("host ABI", about.abi, HOST_ABI), ("argument ABI", about.args_abi, ARGS_ABI),
-                                 ("ranks", about.gpus, info.ranks), ("token capacity", about.tokens_per_gpu, info.tokens_per_rank),
+                                 ("ranks", about.gpus, info.ranks),
+                                 ("token capacity", about.tokens_per_gpu, info.tokens_per_rank),
                                  ("heap bytes", about.heap_bytes, info.symmetric_bytes),
                                  ("local bytes", about.local_bytes, info.local_bytes)):
             if is_ != right:
@@ -151,8 +152,8 @@ class Kernel:
 
 
 def load(path: str | os.PathLike, *, native_code: bool = False) -> Kernel:
-    """Loads a package that was built with --target host. native_code: that its code may run in this process; it is compiled code and
-    can do whatever the process can, so load only what you built."""
+    """Loads a package that was built with --target host. native_code: that its code may run in this process; it is compiled code
+    and can do whatever the process can, so load only what you built."""
     if not native_code:
         raise ArgumentError(f"{os.fspath(path)} holds native code for this process: pass native_code=True if you trust it")
     return Kernel(os.fspath(path))
@@ -184,8 +185,9 @@ class Workspace(Layer):
 
     def forward(self, x: Any, topk_ids: Any, topk_weights: Any, weights: Any, out: Any = None, stream: None = None, *,
                 tokens_dev: Any = None, seed: int = 0, races: bool = False) -> Any:
-        """Runs one step and returns `out`. Arguments as for a GPU (mok.Workspace.forward), in the CPU's memory; with several ranks,
-        lists with one for each. seed: of the schedule, 0: every fiber in turn. races: also finds accesses that nothing orders."""
+        """Runs one step and returns `out`. Arguments as for a GPU (mok.Workspace.forward), in the CPU's memory; with several
+        ranks, lists with one for each. seed: of the schedule, 0: every fiber in turn. races: also finds accesses that nothing
+        orders."""
         if stream is not None:
             raise ArgumentError(f"stream is {stream!r}, must be None: the host target has no streams")
         if self._aborted:
@@ -193,8 +195,8 @@ class Workspace(Layer):
         steps = self.prepare_all(x, topk_ids, topk_weights, weights, out, tokens_dev, None)
         ranks = (mok_rank_args * len(steps))()
         for rank, (args, step) in enumerate(zip(ranks, steps)):
-            args.__init__(x=step.x, topk_ids=step.topk_ids, topk_weights=step.topk_weights, out=step.out, local=self._locals[rank],
-                          tokens_dev=step.tokens_dev, tokens=step.tokens, rank=rank, **_weights(step))
+            args.__init__(x=step.x, topk_ids=step.topk_ids, topk_weights=step.topk_weights, out=step.out,
+                          local=self._locals[rank], tokens_dev=step.tokens_dev, tokens=step.tokens, rank=rank, **_weights(step))
             for peer, heap in enumerate(self._heaps):
                 args.heap[peer] = heap
         self._launch(ranks, seed, RACES if races else 0)
@@ -228,7 +230,8 @@ class Workspace(Layer):
             bad_ids, bad_counts = words[INPUT_BAD_IDS], words[INPUT_BAD_TOKENS]
             if bad_ids and not first:
                 token, slot = divmod(words[INPUT_ROUTE], self.info.top_k)
-                first = (f"rank {rank}: topk_ids[{token}, {slot}] is {words[INPUT_ID]}, must be -1 or 0 to {self.info.experts - 1}")
+                first = (f"rank {rank}: topk_ids[{token}, {slot}] is {words[INPUT_ID]}, must be -1 or 0 to "
+                         f"{self.info.experts - 1}")
             elif bad_counts and not first:
                 first = f"rank {rank}: the token count is {words[INPUT_TOKENS]}, must be 0 to {self.info.tokens_per_rank}"
             bad += bad_ids + bad_counts

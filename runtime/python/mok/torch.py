@@ -60,14 +60,16 @@ def _backward(ctx: Any, grad: torch.Tensor) -> None:
 _operator.register_autograd(_backward, setup_context=_refuse)
 
 
-def moe_layer(workspace: Layer, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor, weights: Any) -> torch.Tensor:
+def moe_layer(workspace: Layer, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor,
+              weights: Any) -> torch.Tensor:
     """One step of a MoE layer on PyTorch's current stream; bfloat16 [T, H].
 
-    workspace: of mok.torch.load(), Kernel.workspace() or mok.host, with one rank. x: bfloat16 [T, H]. topk_ids: int32 [T, k], -1: no
-    route. topk_weights: float32 [T, k]. weights: mok.Weights or a mapping with its names. See Workspace.forward.
+    workspace: of mok.torch.load(), Kernel.workspace() or mok.host, with one rank. x: bfloat16 [T, H]. topk_ids: int32 [T, k], -1:
+    no route. topk_weights: float32 [T, k]. weights: mok.Weights or a mapping with its names. See Workspace.forward.
     """
     if len(workspace.ranks) != 1:
-        raise ArgumentError(f"the workspace has {len(workspace.ranks)} ranks, must have one; its own forward() takes a list for each")
+        raise ArgumentError(f"the workspace has {len(workspace.ranks)} ranks, must have one; its own forward() takes a tensor "
+                            "for each")
     w = weights_of(weights)
     inputs = (x, topk_ids, topk_weights, *w)
     if torch.is_grad_enabled():
@@ -78,11 +80,11 @@ def moe_layer(workspace: Layer, x: torch.Tensor, topk_ids: torch.Tensor, topk_we
 
 
 def load(path: str | os.PathLike, device: Any = None, **options: Any) -> Workspace:
-    """A workspace for a package of one rank on this process's GPU: `device`, else the one of LOCAL_RANK (torchrun), else PyTorch's
-    current one. options: of mok.load.
+    """A workspace for a package of one rank on this process's GPU: `device`, else the one of LOCAL_RANK (torchrun), else
+    PyTorch's current one. options: of mok.load.
 
-    A package of several ranks needs them all in one process (mok.workspaces): a process for each rank is not in this version. Under
-    torchrun each process can therefore run a package of one rank, with all experts, on tokens of its own.
+    A package of several ranks needs them all in one process (mok.workspaces): a process for each rank is not in this version.
+    Under torchrun each process can therefore run a package of one rank, with all experts, on tokens of its own.
     """
     if device is None:
         local = os.environ.get("LOCAL_RANK")
@@ -94,7 +96,8 @@ def load(path: str | os.PathLike, device: Any = None, **options: Any) -> Workspa
     kernel.close()
     if world > 1:
         raise NotInThisVersionError(
-            f"{os.fspath(path)} is for {kernel.info.ranks} ranks and this is one of {world} processes; in this version of libmok one "
-            "process has all ranks (mok.workspaces): a process for each rank is not built yet. A package with topology.gpus = 1 works")
-    raise ArgumentError(f"{os.fspath(path)} is for {kernel.info.ranks} ranks, must be for one; mok.load and mok.workspaces give this "
-                        "process all of them")
+            f"{os.fspath(path)} is for {kernel.info.ranks} ranks and this is one of {world} processes; in this version of libmok "
+            "one process has all ranks (mok.workspaces): a process for each rank is not built yet. A package with topology.gpus = "
+            "1 works")
+    raise ArgumentError(f"{os.fspath(path)} is for {kernel.info.ranks} ranks, must be for one; mok.load and mok.workspaces give "
+                        "this process all of them")
