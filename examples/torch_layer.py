@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Swaps the MoE layers of a small PyTorch model for one kernel that mokgen writes, and compares the logits.
 
-    torch_layer.py [--host] [--compile] [--mokgen build/mokgen]
+    torch_layer.py [--host] [--compile] [--mokgen build/mokgen | --package layer.mok]
 
 Needs PyTorch and, without --host, a Hopper GPU. --host: on the CPU, with the same kernel on emulated SMs. --compile: through
-torch.compile. Exit code 0 if the two models agree. Under torchrun every process does it on its own GPU.
+torch.compile. --package: one built elsewhere from DESCRIPTION; MOK_LIBRARY then names libmok.so. Exit code 0 if the two models agree. Under torchrun every process does it on its own GPU.
 """
 import argparse
 import copy
@@ -104,12 +104,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--host", action="store_true")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--package")
     parser.add_argument("--mokgen", default=os.path.join(root, "build", "mokgen"))
     options = parser.parse_args()
     device = "cpu" if options.host else f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
     os.environ.setdefault("MOK_LIBRARY", os.path.join(os.path.dirname(options.mokgen), "libmok.so"))
     with tempfile.TemporaryDirectory() as folder:
-        package = build(options.mokgen, options.host, folder)
+        package = options.package or build(options.mokgen, options.host, folder)
         workspace = (mok.host.load(package, native_code=True).workspace() if options.host
                      else mok.torch.load(package, device=device))
 

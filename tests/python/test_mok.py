@@ -539,6 +539,15 @@ class FindingTheLibrary(unittest.TestCase):
         done = self.python(show, MOK_LIBRARY=support.emulated)
         self.assertIn("has no function mok_version", done.stderr)
 
+    def test_end_of_the_process(self):
+        """What is open then is closed in order, workspaces before their kernels."""
+        code = (f"import atexit, ctypes\ndriver = ctypes.CDLL({support.emulated!r})\n"
+                "atexit.register(lambda: print(driver.emulated_live(), 'left'))\n"
+                f"import mok\nkernel = mok.load({ONE.gpu!r})\nfirst, second = kernel.workspace(), kernel.workspace()\n"
+                "print(driver.emulated_live() > 0)")
+        done = self.python(code, MOK_LIBRARY=support.libmok)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "True\n0 left\n", ""))
+
     def test_no_driver(self):
         """Without a driver, libmok's text; nothing else is imported for it."""
         code = (f"import sys, mok\ntry: mok.load({ONE.gpu!r})\nexcept mok.DeviceError as error: print(error.code, error)\n"

@@ -123,8 +123,8 @@ class Kernel:
         code = manifest.file("kernel.host.so")
         self.info = KernelInfo(*[manifest.number(INFO_KEYS.get(name, name)) for name in KernelInfo._fields])
         self.control = int(manifest.regions.get("local control", "-1"))
-        # What was checked is what is loaded, whatever becomes of the file. The loader knows libraries by their paths: the number in
-        # this one must not be given to another file while the library is loaded.
+        # What was checked is what is loaded, whatever becomes of the file. The loader knows libraries by their paths, so nobody else
+        # may get the number in this one while the library is loaded.
         file = os.memfd_create("kernel.host.so")
         try:
             with open(file, "wb", closefd=False) as copy:

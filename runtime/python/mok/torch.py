@@ -8,7 +8,7 @@ Forward only: with gradients enabled, no input may require one.
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
@@ -28,24 +28,21 @@ def _no_gradient(names: str) -> NotInThisVersionError:
         "give it tensors that require none, such as x.detach()")
 
 
-def _moe_layer(workspace: int, x: torch.Tensor, topk_ids: torch.Tensor, topk_weights: torch.Tensor, gate: Optional[torch.Tensor],
-               up: Optional[torch.Tensor], down: Optional[torch.Tensor], shared_gate: Optional[torch.Tensor],
-               shared_up: Optional[torch.Tensor], shared_down: Optional[torch.Tensor]) -> torch.Tensor:
+def _moe_layer(workspace, x, topk_ids, topk_weights, *weights):
     layer = by_number.get(workspace)
     if layer is None:
         raise ArgumentError(f"there is no workspace {workspace} any more")
-    return layer.forward(x, topk_ids, topk_weights, Weights(gate, up, down, shared_gate, shared_up, shared_down))
+    return layer.forward(x, topk_ids, topk_weights, Weights(*weights))
 
 
-# With its types themselves, as this module has them as text.
-_moe_layer.__annotations__ = {
-    "workspace": int, "x": torch.Tensor, "topk_ids": torch.Tensor, "topk_weights": torch.Tensor,
-    **{name: Optional[torch.Tensor] for name in Weights._fields}, "return": torch.Tensor}
-_operator = torch.library.custom_op("mok::moe_layer", _moe_layer, mutates_args=())
+# A workspace goes by its number, as a schema has no type for it.
+_SCHEMA = "(int workspace, Tensor x, Tensor topk_ids, Tensor topk_weights, " + ", ".join(
+    f"Tensor? {name}" for name in Weights._fields) + ") -> Tensor"
+_operator = torch.library.custom_op("mok::moe_layer", _moe_layer, mutates_args=(), schema=_SCHEMA)
 
 
 @_operator.register_fake
-def _(workspace, x, topk_ids, topk_weights, gate, up, down, shared_gate, shared_up, shared_down):
+def _(workspace, x, topk_ids, topk_weights, *weights):
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
@@ -97,7 +94,7 @@ def load(path: str | os.PathLike, device: Any = None, **options: Any) -> Workspa
     if world > 1:
         raise NotInThisVersionError(
             f"{os.fspath(path)} is for {kernel.info.ranks} ranks and this is one of {world} processes; in this version of libmok "
-            "one process has all ranks (mok.workspaces): a process for each rank is not built yet. A package with topology.gpus = "
-            "1 works")
+            "one process has all ranks (mok.workspaces): a process for each rank is not built yet. A package with "
+            "topology.gpus = 1 works")
     raise ArgumentError(f"{os.fspath(path)} is for {kernel.info.ranks} ranks, must be for one; mok.load and mok.workspaces give "
                         "this process all of them")
