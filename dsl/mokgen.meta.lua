@@ -50,6 +50,7 @@ function workload(fields) end
 
 ---@class (exact) mokgen.schedule
 ---@field comm? "auto"|"sms"|"warps"|"epilogue" where rows are moved; default "auto"
+---@field own_rows? "auto"|"copy"|"direct" rows of a rank's own tokens: moved as those of others, or read from x and written to their slots in place; default "auto"
 ---@field comm_sms? integer|"auto" SMs of the communication role; 0 to 512; default "auto"
 ---@field minibatch_rows? integer|"auto" rows dispatched and computed as one unit; 16 to 16777216; default "auto"
 ---@field ring_rows? integer|"auto" rows of each intermediate kept at once; 16 to 16777216; default "auto"

@@ -8,10 +8,13 @@
 
 /* CTAs of one rank's role: asked for, or the planned ones shared out over the ranks of the launch. */
 static mok_status count_ctas(const mok_workspace *ws, const char *role, int asked, int planned, int *out) {
-  const int part = planned / ws->ranks;
-  *out = asked ? asked : planned > 0 && part == 0 ? 1 : part;
-  if (*out >= (planned > 0) && *out <= planned) return MOK_OK;
-  return MOK_ERROR(MOK_ERR_USAGE, "mok_launch_options: %d %s CTAs; the plan allows %d to %d", asked, role, planned > 0, planned);
+  const int cluster = ws->kernel->cluster, part = planned / ws->ranks / cluster * cluster, least = planned > 0 ? cluster : 0;
+  *out = asked ? asked : part > least ? part : least;
+  if (*out < least || *out > planned)
+    return MOK_ERROR(MOK_ERR_USAGE, "mok_launch_options: %d %s CTAs; the plan allows %d to %d", asked, role, least, planned);
+  if (*out % cluster != 0)
+    return MOK_ERROR(MOK_ERR_USAGE, "mok_launch_options: %d %s CTAs; they start in clusters of %d", asked, role, cluster);
+  return MOK_OK;
 }
 
 static mok_status check_rank(const mok_workspace *ws, int r, const mok_forward_args *args) {
@@ -139,6 +142,9 @@ static mok_status forward(mok_workspace *ws, const mok_forward_args *args, const
   int comm = 0, compute = 0;
   MOK_TRY(count_ctas(ws, "communication", options->comm_ctas, ws->kernel->info.comm_ctas, &comm));
   MOK_TRY(count_ctas(ws, "compute", options->compute_ctas, ws->kernel->info.compute_ctas, &compute));
+  /* Where ranks share a device, a share of communication CTAs may have been rounded up to a cluster. */
+  const int room = ws->kernel->resident_ctas / ws->ranks - comm, cluster = ws->kernel->cluster;
+  if (!options->compute_ctas && compute > room && room >= cluster) compute = room / cluster * cluster;
   if ((comm + compute) * ws->ranks > ws->kernel->resident_ctas)
     return MOK_ERROR(MOK_ERR_GPU, "%d ranks with %d CTAs each are more than the %d that device %d runs at once", ws->ranks,
                      comm + compute, ws->kernel->resident_ctas, ws->kernel->ordinal);

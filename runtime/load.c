@@ -78,6 +78,7 @@ static mok_status read_manifest(const mok_package *package, mok_kernel *kernel) 
   MOK_TRY(read_int(package, "grid", 1, MAX_GRID, &kernel->grid));
   MOK_TRY(read_int(package, "threads", WARP, 1024, &kernel->threads));
   MOK_TRY(read_int(package, "cluster", 1, 8, &kernel->cluster));
+  info->cluster = kernel->cluster;
   MOK_TRY(read_number(package, "shared_bytes_per_cta", 0, 1 << 20, &kernel->shared_bytes));
   if (info->comm_ctas + info->compute_ctas != kernel->grid)
     return MOK_ERROR(MOK_ERR_IO, "the package's manifest has a grid of %d CTAs, but %d + %d of the roles", kernel->grid,
@@ -146,6 +147,17 @@ static mok_status load_code(mok_kernel *kernel, const mok_package *package, cons
                      "an SM of device %d (%s) does not hold a CTA of %d threads and %" PRId64 " bytes of shared memory",
                      kernel->ordinal, device_name, kernel->threads, kernel->shared_bytes);
   kernel->resident_ctas = per_sm * kernel->sms;
+  if (kernel->cluster > 1) { /* some SMs may have no partner */
+    mok_cu_launch_attribute attribute = {.id = MOK_CU_LAUNCH_CLUSTER, .value = {.cluster = {(unsigned)kernel->cluster, 1, 1}}};
+    const mok_cu_launch_config config = {.grid = {(unsigned)kernel->cluster, 1, 1},
+                                         .block = {(unsigned)kernel->threads, 1, 1},
+                                         .shared_bytes = (unsigned)kernel->shared_bytes,
+                                         .attributes = &attribute,
+                                         .attribute_count = 1};
+    int clusters = 0;
+    MOK_CU_TRY(cuda, cuOccupancyMaxActiveClusters(&clusters, kernel->function, &config));
+    kernel->resident_ctas = clusters * kernel->cluster;
+  }
   MOK_CU_TRY(cuda, cuStreamCreate(&kernel->stream, MOK_CU_STREAM_NON_BLOCKING));
   return MOK_OK;
 }

@@ -17,6 +17,7 @@ MOK_FN int mok_first_expert(int rank) { return (int)((mok_index)rank * PLAN_EXPE
 MOK_FN int mok_local_experts(int rank) { return mok_first_expert(rank + 1) - mok_first_expert(rank); }
 
 MOK_FN int mok_min(int a, int b) { return a < b ? a : b; }
+MOK_FN mok_index mok_min_index(mok_index a, mok_index b) { return a < b ? a : b; }
 MOK_FN int mok_max(int a, int b) { return a > b ? a : b; }
 
 /* Limits of clamped activations. A NaN stays a NaN. */
@@ -32,6 +33,9 @@ typedef struct mok_route {
   int rank;
   int route;
 } mok_route;
+
+/* Rows that pull and push move: all, or with own_rows = "direct" those of other ranks. */
+MOK_FN bool mok_is_moved(const mok_cta *c, mok_route source) { return PLAN_OWN_ROWS == 0 || source.rank != c->args->rank; }
 
 /* Rows of a weight: row r starts at base + r * stride. */
 typedef struct mok_rows {
@@ -81,8 +85,14 @@ MOK_FN void mok_roles(mok_cta *c, int ctas_0, int ctas_1) {
 /* Neighbouring indices go to different CTAs, so that a few tasks spread over all SMs. */
 MOK_FN mok_index mok_first(const mok_cta *c) { return (mok_index)c->instance * c->role_ctas + c->role_cta; }
 MOK_FN mok_index mok_stride(const mok_cta *c) { return (mok_index)c->instances * c->role_ctas; }
-MOK_FN mok_index mok_cta_first(const mok_cta *c) { return c->role_cta; }
-MOK_FN mok_index mok_cta_stride(const mok_cta *c) { return c->role_ctas; }
+/* CTAs of a cluster take the same index, for neighbouring blocks. */
+MOK_FN mok_index mok_cta_first(const mok_cta *c) { return c->role_cta / PLAN_CLUSTER; }
+MOK_FN mok_index mok_cta_stride(const mok_cta *c) { return c->role_ctas / PLAN_CLUSTER; }
+MOK_FN int mok_cluster_cta(const mok_cta *c) { return c->role_cta % PLAN_CLUSTER; }
+/* Blocks of rows, so many that a cluster's CTAs always have one each; the last may be empty. */
+MOK_FN int mok_blocks_of(int rows) {
+  return (rows + PLAN_ROW_PADDING * PLAN_CLUSTER - 1) / (PLAN_ROW_PADDING * PLAN_CLUSTER) * PLAN_CLUSTER;
+}
 
 MOK_FN void mok_read_routing(mok_cta *c) {
   const int *end = mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET) + mok_local_experts(c->args->rank);
@@ -96,21 +106,43 @@ MOK_FN mok_task mok_no_task(void) {
   return task;
 }
 
+/* A word of block_expert: a row block's expert and its real rows, so that a task is known after one load. */
+enum { MOK_BLOCK_ROWS_BITS = 9 };
+static_assert(PLAN_ROW_PADDING < 1 << MOK_BLOCK_ROWS_BITS && PLAN_EXPERTS < 1 << (31 - MOK_BLOCK_ROWS_BITS),
+              "rows and expert of a block fit a word");
+/* Block `block` of an expert that has `rows` rows in all. */
+MOK_FN int mok_block_word(int expert, int block, int rows) {
+  return expert << MOK_BLOCK_ROWS_BITS | mok_max(0, mok_min(PLAN_ROW_PADDING, rows - block * PLAN_ROW_PADDING));
+}
+
 MOK_FN mok_task mok_row_task(const mok_cta *c, int kind, int minibatch, int row_block, int column) {
-  MOK_READS(mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET) + row_block, 4);
-  const int expert = mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET)[row_block];
-  MOK_READS(mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET) + expert, 4);
-  MOK_READS(mok_local_int(c, LAYOUT_EXPERT_ROWS_OFFSET) + expert, 4);
-  const int before = row_block * PLAN_ROW_PADDING - mok_local_int(c, LAYOUT_EXPERT_BASE_OFFSET)[expert];
-  const int rows = mok_min(PLAN_ROW_PADDING, mok_local_int(c, LAYOUT_EXPERT_ROWS_OFFSET)[expert] - before);
+  const int *word = mok_local_int(c, LAYOUT_BLOCK_EXPERT_OFFSET) + row_block;
+  MOK_READS(word, 4);
+  const int expert = *word >> MOK_BLOCK_ROWS_BITS, rows = *word & ((1 << MOK_BLOCK_ROWS_BITS) - 1);
   const mok_task task = {kind, minibatch, row_block, row_block % PLAN_RING_SLOTS, expert, rows, column};
   return task;
 }
 
 MOK_FN mok_task mok_token_task(const mok_cta *c, int kind, int token_block, int column) {
-  const int rows = mok_min(PLAN_ROW_PADDING, c->tokens - token_block * PLAN_ROW_PADDING);
+  const int rows = mok_max(0, mok_min(PLAN_ROW_PADDING, c->tokens - token_block * PLAN_ROW_PADDING));
   const mok_task task = {kind, 0, token_block, token_block, 0, rows, column};
   return task;
+}
+
+/* Tiles of `blocks` blocks and `columns` columns, as indices: a cluster's CTAs take one together, for neighbouring blocks. Blocks
+ * vary fastest. An index is within a minibatch, so 32 bits hold it. */
+MOK_FN mok_index mok_tiles(int blocks, int columns) { return (mok_index)(blocks / PLAN_CLUSTER) * columns; }
+MOK_FN int mok_tile_block(const mok_cta *c, int blocks, mok_index i) {
+  return (int)((unsigned)i % (unsigned)(blocks / PLAN_CLUSTER)) * PLAN_CLUSTER + mok_cluster_cta(c);
+}
+MOK_FN int mok_tile_column(int blocks, mok_index i) { return (int)((unsigned)i / (unsigned)(blocks / PLAN_CLUSTER)); }
+
+/* Tile i of the row blocks first .. first + blocks - 1; tile i of all token blocks. */
+MOK_FN mok_task mok_row_tile(const mok_cta *c, int kind, int minibatch, int first, int blocks, mok_index i) {
+  return mok_row_task(c, kind, minibatch, first + mok_tile_block(c, blocks, i), mok_tile_column(blocks, i));
+}
+MOK_FN mok_task mok_token_tile(const mok_cta *c, int kind, mok_index i) {
+  return mok_token_task(c, kind, mok_tile_block(c, c->token_blocks, i), mok_tile_column(c->token_blocks, i));
 }
 
 #endif

@@ -123,7 +123,8 @@ static void check_write(check_run *run, const check_agent *agent, const check_op
   for (int w = 0; w < track->write_count; ++w) {
     const check_stream *other = &track->writes[w];
     const size_t first = first_of(track, other, agent->block);
-    for (int32_t e = 0; other != access->stream && e < other->elements; ++e)
+    const bool apart = other == access->stream || (other->routes && access->routes);
+    for (int32_t e = 0; !apart && e < other->elements; ++e)
       if (other->block[first + (size_t)e] == agent->block) {
         check_report(run, agent, op, MOK_CHECK_TWICE, "writes @%s of %s, which %s has written", track->region->name,
                      block_text(run, track, agent->block), other_text(run, other, e, other->instance[first + (size_t)e]));

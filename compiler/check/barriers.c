@@ -76,7 +76,7 @@ static void check_fence(mok_checker *c, const site *read) {
 /* Two ranks: only a rank barrier between orders them. Barriers count on from launch to launch; a launch ends without one. */
 static void check_ranks(mok_checker *c, const site *a, const site *b) {
   if (a->access->region != b->access->region || (!a->access->write && !b->access->write)) return;
-  if ((!a->access->peers && !b->access->peers) || a->op == b->op) return;
+  if ((!a->access->peers && !b->access->peers) || a->op == b->op || (a->access->routes && b->access->routes)) return;
   const int before_a = a->group->rank_barriers, before_b = b->group->rank_barriers, all = c->rank_barriers;
   const bool next = (before_a == all && before_b == 0) || (before_b == all && before_a == 0);
   if (before_a != before_b && !next) return;

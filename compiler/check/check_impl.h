@@ -22,7 +22,7 @@ typedef struct check_stream {
   const check_task *task;
   const check_worker *worker;
   mok_proxy proxy;
-  bool write;
+  bool write, routes;
   int32_t released;      /* publications from the access on until it is over; CHECK_NEVER */
   int32_t released_bulk; /* writes: the same for readers of the bulk proxy */
   int32_t elements;      /* tiles of one block, times instances that share a tile */
@@ -44,6 +44,7 @@ typedef struct check_track {
 typedef struct check_access {
   const mok_ir_region *region;
   bool write, peers;
+  bool routes; /* a write to the slots of its rows' routes, which no other such write meets */
   mok_proxy proxy;
   check_track *track;   /* NULL: barriers alone order it */
   check_stream *stream; /* in it */
@@ -83,6 +84,7 @@ struct check_worker {
   int task_count, once_count;
   int32_t instances;
   int64_t plan_ctas, ctas; /* of the plan; of the current run */
+  int64_t cluster;         /* CTAs that take an index together */
   bool loads, multiplies;
   int pipe_role; /* number of its role in the group */
   int32_t share; /* instances that work on one tile */

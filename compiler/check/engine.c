@@ -168,6 +168,7 @@ static bool run_op(check_run *run, check_agent *a, const check_op *op) {
     case MOK_IR_SIGNAL:
       return run_signal(run, a, op);
     case MOK_IR_LOAD:
+    case MOK_IR_LOAD_GATHERED:
       return run_load(run, a, op);
     case MOK_IR_MMA:
       return run_mma(run, a, op);

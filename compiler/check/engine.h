@@ -14,7 +14,7 @@ typedef struct check_agent {
   check_clock clock; /* of its next publication */
   /* its place in the loop over tiles */
   int32_t task;
-  int64_t minibatch, at; /* minibatch of the row tasks; index within the task's part */
+  int64_t round, at; /* of the row tasks; index within the task's part */
   int64_t block;
   int32_t second; /* column or piece */
   int32_t op;

@@ -154,10 +154,19 @@ static mok_status make_launch(exploration *x, uint64_t number, int launch, int64
   }
 }
 
-/* Ring and CTAs by turns: the plan's; one slot; a few slots and CTAs; anything up to the plan's; the plan's minibatch, its ring
- * as short as can be. */
+/* Minibatches that the shortest ring has: where tasks run a minibatch ahead, theirs and the one before. */
+static int64_t least_minibatches(const mok_checker *c) {
+  int64_t least = 1;
+  for (size_t p = 0; p < c->view->phase_count; ++p)
+    if (c->view->phases[p].ahead_count > 0) least = 2;
+  return least;
+}
+
+/* Ring and CTAs by turns: the plan's; one slot a minibatch; a few slots and CTAs; anything up to the plan's; the plan's
+ * minibatch, its ring as short as can be. */
 static void choose_ring(const mok_checker *c, uint64_t number, uint64_t *random, mok_check_case *out) {
-  const int64_t blocks = c->minibatch_blocks, slots = c->plan->ring_slots;
+  const int64_t blocks = c->minibatch_blocks, slots = c->plan->ring_slots, least = least_minibatches(c);
+  const int64_t unit = c->plan->cluster; /* a minibatch is whole clusters' blocks */
   int64_t ctas = 1;
   for (int g = 0; g < c->group_count; ++g)
     for (int w = 0; w < c->groups[g].worker_count; ++w)
@@ -166,20 +175,22 @@ static void choose_ring(const mok_checker *c, uint64_t number, uint64_t *random,
     case 0:
       return;
     case 1:
-      out->minibatch_blocks = out->ring_slots = 1;
+      out->minibatch_blocks = unit;
+      out->ring_slots = least * unit;
       return;
     case 2:
-      out->minibatch_blocks = smaller(2, blocks);
-      out->ring_slots = between(random, out->minibatch_blocks, 2 * out->minibatch_blocks + 1);
+      out->minibatch_blocks = smaller(2 * unit, blocks);
+      out->ring_slots = between(random, least * out->minibatch_blocks, 2 * out->minibatch_blocks + 1);
       out->cta_limit = between(random, 1, smaller(4, ctas));
       return;
     case 3:
-      out->minibatch_blocks = between(random, 1, blocks);
-      out->ring_slots = between(random, out->minibatch_blocks, slots > out->minibatch_blocks ? slots : out->minibatch_blocks);
+      out->minibatch_blocks = unit * between(random, 1, blocks / unit);
+      const int64_t shortest = least * out->minibatch_blocks;
+      out->ring_slots = between(random, shortest, slots > shortest ? slots : shortest);
       out->cta_limit = between(random, 1, ctas);
       return;
     default:
-      out->ring_slots = smaller(blocks, slots);
+      out->ring_slots = smaller(least * blocks, slots);
       return;
   }
 }

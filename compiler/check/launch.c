@@ -10,7 +10,7 @@ static bool is_plain(const check_group *g) {
     for (int t = 0; t < g->workers[w].task_count; ++t)
       for (int o = 0; o < g->workers[w].tasks[t].op_count; ++o) {
         const mok_ir_op_kind kind = g->workers[w].tasks[t].ops[o].op->kind;
-        if (kind == MOK_IR_SIGNAL || kind == MOK_IR_LOAD || kind == MOK_IR_MMA) return false;
+        if (kind == MOK_IR_SIGNAL || mok_ir_loads(kind) || kind == MOK_IR_MMA) return false;
       }
   return true;
 }
@@ -31,11 +31,16 @@ static mok_status run_group(check_run *run, check_group *group) {
   return MOK_OK;
 }
 
+/* A cluster's CTAs have a block each; the last one may be empty. */
+static int64_t whole_clusters(const mok_plan *plan, int64_t blocks) {
+  return (blocks + plan->cluster - 1) / plan->cluster * plan->cluster;
+}
+
 static int64_t row_blocks_of(const mok_plan *plan, const mok_check_launch *launch, int64_t rank) {
   int64_t blocks = 0;
   const int64_t first = mok_first_expert(plan->model, rank), count = mok_local_experts(plan->model, rank);
   for (int64_t e = first; e < first + count; ++e) blocks += (launch->expert_rows[e] + plan->row_padding - 1) / plan->row_padding;
-  return blocks;
+  return whole_clusters(plan, blocks);
 }
 
 /* A rank's run depends on its sizes only. */
@@ -71,7 +76,7 @@ static mok_status run_rank(check_run *run, int64_t rank) {
   for (run->launch = 0; run->launch < run->which->launch_count; ++run->launch) {
     const mok_check_launch *launch = &run->which->launches[run->launch];
     run->tokens = launch->tokens[rank];
-    run->token_blocks = (run->tokens + c->plan->row_padding - 1) / c->plan->row_padding;
+    run->token_blocks = whole_clusters(c->plan, (run->tokens + c->plan->row_padding - 1) / c->plan->row_padding);
     run->row_blocks = row_blocks_of(c->plan, launch, rank);
     const int64_t laps = (run->row_blocks + run->ring_slots - 1) / run->ring_slots;
     if (laps > run->totals->laps) run->totals->laps = laps;

@@ -35,19 +35,19 @@ static bool base_of(const mok_ir_task *task, mok_ir_base *base) {
 
 /* ---- when an access is over ---- */
 
-static bool publishes(const mok_ir_op *op) { return op->kind == MOK_IR_SIGNAL || op->kind == MOK_IR_LOAD; }
+static bool publishes(const mok_ir_op *op) { return op->kind == MOK_IR_SIGNAL || mok_ir_loads(op->kind); }
 
 static bool waits_for_writes(mok_ir_edge edge) { return edge == MOK_IR_BULK_TO_BULK || edge == MOK_IR_BULK_TO_GENERIC; }
 
 static bool ends(const mok_ir_op *at, bool write, mok_proxy proxy, bool bulk_reader) {
-  if (at->kind == MOK_IR_LOAD) return false; /* its own reads apart, a load waits for nothing of its worker */
+  if (mok_ir_loads(at->kind)) return false; /* its own reads apart, a load waits for nothing of its worker */
   if (proxy != MOK_PROXY_BULK) return !write || !bulk_reader || at->edge == MOK_IR_GENERIC_TO_BULK;
   return waits_for_writes(at->edge) || (!write && at->edge == MOK_IR_READ_TO_WRITE);
 }
 
 /* Publications from op `at` on until one ends its access; 0: the next one. */
 static int32_t released_after(const mok_ir_task *task, size_t at, bool write, mok_proxy proxy, bool bulk_reader) {
-  if (task->ops[at].kind == MOK_IR_LOAD && !write) return 0; /* the tile goes to the multiplying worker when it has arrived */
+  if (mok_ir_loads(task->ops[at].kind) && !write) return 0; /* the tile goes to the multiplying worker when it has arrived */
   int32_t count = 0;
   for (size_t i = at; i < task->op_count; ++i) {
     if (!publishes(&task->ops[i])) continue;
@@ -72,6 +72,7 @@ static void add_accesses(mok_checker *c, check_op *out) {
         (check_access){.region = region,
                        .write = write,
                        .peers = heap && c->plan->model->gpus > 1 && (write ? facts->writes_peers : facts->reads_peers),
+                       .routes = heap && write && facts->writes_routes,
                        .proxy = write ? facts->writes : facts->reads};
   }
 }
@@ -91,7 +92,7 @@ static mok_status add_op(mok_checker *c, check_group *g, const mok_ir_op *op, ch
     if (op->index.lag && !out->lag_field)
       return MOK_ERROR(MOK_ERR_CODEGEN, "a wait's lag '%s' is no number of the plan", op->index.lag);
   }
-  if (op->kind == MOK_IR_LOAD || op->kind == MOK_IR_MMA) {
+  if (mok_ir_loads(op->kind) || op->kind == MOK_IR_MMA) {
     const int64_t depth = model_value(c->plan->model, op->product->k_extent);
     if (op->product->k <= 0 || depth <= 0) return MOK_ERROR(MOK_ERR_CODEGEN, "product @%s has no depth", op->product->name);
     out->k_tiles = (depth + op->product->k - 1) / op->product->k;
@@ -108,7 +109,7 @@ static mok_status add_task(mok_checker *c, check_group *g, check_worker *worker,
   out->has_base = base_of(task, &out->base);
   out->ops = MOK_NEW_ARRAY(c->arena, task->op_count, check_op);
   for (size_t i = 0; i < task->op_count; ++i) {
-    worker->loads = worker->loads || task->ops[i].kind == MOK_IR_LOAD;
+    worker->loads = worker->loads || mok_ir_loads(task->ops[i].kind);
     worker->multiplies = worker->multiplies || task->ops[i].kind == MOK_IR_MMA;
     MOK_TRY(add_op(c, g, &task->ops[i], &out->ops[out->op_count++]));
   }
@@ -121,12 +122,16 @@ static mok_status add_worker(mok_checker *c, check_group *g, const mok_ir_phase 
   const int64_t *ctas = plan_value(c->plan, role->ctas);
   if (!ctas || *ctas < 1 || worker->instances.value < 1)
     return MOK_ERROR(MOK_ERR_CODEGEN, "role @%s, worker @%s: no CTAs or no instances", role->name, worker->name);
+  if (role->cluster < 1 || *ctas % role->cluster != 0)
+    return MOK_ERROR(MOK_ERR_CODEGEN, "role @%s: %lld CTAs in clusters of %lld", role->name, (long long)*ctas,
+                     (long long)role->cluster);
   *out = (check_worker){.phase = phase,
                         .role = role,
                         .worker = worker,
                         .tasks = MOK_NEW_ARRAY(c->arena, worker->task_count, check_task),
                         .instances = (int32_t)worker->instances.value,
                         .plan_ctas = *ctas,
+                        .cluster = worker->shares_cta ? role->cluster : 1,
                         .pipe_role = g->role_count,
                         .share = worker->shares_cta ? (int32_t)worker->instances.value : 1};
   for (size_t i = 0; i < worker->task_count; ++i)
@@ -225,6 +230,7 @@ static void add_stream(mok_checker *c, check_group *g, check_worker *worker, che
                            .worker = worker,
                            .proxy = access->proxy,
                            .write = access->write,
+                           .routes = access->routes,
                            .released = released_after(task->task, (size_t)at, access->write, access->proxy, false),
                            .released_bulk = released_after(task->task, (size_t)at, access->write, access->proxy, true),
                            .elements = (int32_t)task->extent * worker->share};

@@ -47,6 +47,7 @@ const char *mok_check_op_text(mok_arena *arena, const mok_ir_op *op) {
   mok_buf_puts(&out, mok_ir_op_name(op->kind));
   if (op->product) {
     mok_buf_printf(&out, " @%s", op->product->name);
+    if (op->kind == MOK_IR_LOAD_GATHERED) put_places(&out, "reads", op->reads, op->read_count);
   } else if (op->counter) {
     mok_buf_printf(&out, " @%s[%s%s%s]", op->counter->name, mok_ir_base_name(op->index.base), op->index.lag ? " - " : "",
                    op->index.lag ? op->index.lag : "");

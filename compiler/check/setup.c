@@ -24,6 +24,8 @@ static mok_status count_agents(check_run *run, int64_t *pipes) {
   for (int i = 0; i < g->worker_count; ++i) {
     check_worker *w = &g->workers[i];
     w->ctas = run->which->cta_limit > 0 && run->which->cta_limit < w->plan_ctas ? run->which->cta_limit : w->plan_ctas;
+    const int64_t cluster = w->role->cluster;
+    w->ctas = w->ctas < cluster ? cluster : w->ctas / cluster * cluster;
     agents += w->ctas * w->instances;
     if (w->pipe_role != role) {
       role = w->pipe_role;

@@ -43,9 +43,9 @@ static const char *waits_text(const check_run *run, const check_agent *a) {
 /* Place of an instance's task in the global order of the rank's tasks; pipelines last, since they only follow. */
 static int64_t place_in_order(const check_run *run, const check_agent *a) {
   const mok_ir_task *task = a->worker->tasks[a->task].task;
-  const int64_t minibatch = task->per_minibatch ? 1 + a->block / run->minibatch_blocks : 0;
-  return (minibatch << 40) + ((int64_t)task->order << 24) + a->block % (1 << 24) +
-         (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
+  const bool behind = a->worker->phase->ahead_count > 0 && !task->ahead;
+  const int64_t round = task->per_minibatch ? 1 + a->block / run->minibatch_blocks + behind : 0;
+  return (round << 40) + ((int64_t)task->order << 24) + a->block % (1 << 24) + (a->state == CHECK_AT_PIPE ? INT64_C(1) << 62 : 0);
 }
 
 /* One instance for each op at which some are stuck, by their tasks' order: a right wait names an earlier task, so the first is

@@ -48,6 +48,9 @@ void mok_each_worker(mok_emission *e, mok_worker_visit visit);
 /* The worker with a step of this kind on the product; NULL: none. */
 const mok_ir_worker *mok_worker_of(const mok_kernel_view *view, const mok_ir_product *product, mok_ir_op_kind kind);
 
+/* Rows of its a are gathered: no block of memory holds them, so no map loads them. */
+bool mok_gathers(const mok_kernel_view *view, const mok_ir_product *product);
+
 /* A worker's tasks make a loop: they have a place in the phase's order. */
 bool mok_worker_loops(const mok_ir_worker *worker);
 /* Name of the function that gives a looping worker's tasks; workers of a role with the same tasks share it. */

@@ -57,11 +57,15 @@ static void put_phase(mok_emission *e, const mok_ir_phase *phase) {
 
 static void put_order(mok_emission *e, const mok_ir_phase *phase) {
   if (phase->once_count + phase->per_minibatch_count == 0) return;
+  const size_t ahead = phase->ahead_count;
   const char *once = names_text(e, phase->once, phase->once_count);
-  const char *rest = names_text(e, phase->per_minibatch, phase->per_minibatch_count);
-  const char *list = phase->once_count == 0            ? mok_w_format(e->w, "per minibatch %s", rest)
+  const char *first = names_text(e, phase->per_minibatch, ahead);
+  const char *rest = names_text(e, phase->per_minibatch + ahead, phase->per_minibatch_count - ahead);
+  const char *each = ahead ? mok_w_format(e->w, "in rounds %s of a minibatch, %s of the one before", first, rest)
+                           : mok_w_format(e->w, "per minibatch %s", rest);
+  const char *list = phase->once_count == 0            ? each
                      : phase->per_minibatch_count == 0 ? once
-                                                       : mok_w_format(e->w, "%s, then per minibatch %s", once, rest);
+                                                       : mok_w_format(e->w, "%s, then %s", once, each);
   mok_w_comment_more(e->w, "");
   mok_w_comment_more(e->w, mok_w_format(e->w,
                                         "Order of a rank's tasks: %s. Every worker runs its share in this order and every wait "
@@ -76,6 +80,9 @@ void mok_emit_head(mok_emission *e) {
                          e->view->name, model->name, (long long)model->gpus, e->plan->gpu.name));
   mok_w_comment_more(e->w, "");
   mok_w_comment_more(e->w, "One persistent CTA per SM.");
+  if (e->plan->cluster > 1)
+    mok_w_comment_more(e->w,
+                       "CTAs work in pairs: on neighbouring row blocks of one column, with weights that each loads half of.");
   for (size_t i = 0; i < e->view->phase_count; ++i) put_phase(e, &e->view->phases[i]);
   for (size_t i = 0; i < e->view->phase_count; ++i) put_order(e, &e->view->phases[i]);
   mok_w_comment_close(e->w);

@@ -1,19 +1,21 @@
-/* Tensor maps: through which boxes a GPU loads the operands of the products. One map for each operand of each product. */
+/* Tensor maps: through which boxes a GPU loads the operands of the products. One map for each operand of each product, but for
+ * gathered ones. */
 #include <string.h>
 
 #include "emit_impl.h"
 
 enum { SWIZZLE_BYTES = 128, PROMOTION_BYTES = 256 };
 
-/* Calls `visit` for every map, in order of ids. weight NULL: the map of the product's a. */
+/* Calls `visit` for every map, in order of ids, and returns their number. weight NULL: the map of the product's a. */
 typedef void (*visit_map)(mok_emission *e, const mok_ir_product *product, const mok_ir_argument *weight, int id);
-static void each_map(mok_emission *e, visit_map visit) {
+static int each_map(mok_emission *e, visit_map visit) {
   int id = 0;
   for (size_t i = 0; i < e->view->product_count; ++i) {
     const mok_ir_product *product = &e->view->products[i];
-    visit(e, product, NULL, id++);
+    if (!mok_gathers(e->view, product)) visit(e, product, NULL, id++);
     for (size_t b = 0; b < product->b_count; ++b) visit(e, product, product->b[b], id++);
   }
+  return id;
 }
 
 const char *mok_map_constant(mok_emission *e, const mok_ir_product *product, const char *operand) {
@@ -28,9 +30,7 @@ static void put_enumerator(mok_emission *e, const mok_ir_product *product, const
 void mok_emit_maps(mok_emission *e) {
   mok_w_heading(e->w, (mok_loc){0}, "Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>.");
   mok_w_open(e->w, "enum");
-  each_map(e, put_enumerator);
-  int count = 0;
-  for (size_t i = 0; i < e->view->product_count; ++i) count += 1 + (int)e->view->products[i].b_count;
+  const int count = each_map(e, put_enumerator);
   mok_w_enumerator(e->w, "MAP_COUNT", mok_w_int(e->w, count), "");
   mok_w_close(e->w, ";");
 }
@@ -52,7 +52,8 @@ static void put_recipe(mok_emission *e, const mok_ir_product *p, const mok_ir_ar
   long long box_rows = (long long)p->m;
   if (weight) {
     base = mok_w_format(w, "weight %s %lld %lld", weight->name, (long long)extent(e, p, p->columns), columns);
-    box_rows = (long long)(p->n / (int64_t)p->b_count);
+    const int64_t halves = (int64_t)p->b_count, parts = halves > e->plan->cluster ? halves : e->plan->cluster;
+    box_rows = (long long)(p->n / parts); /* a cluster's CTAs load a part each */
   } else if (p->a.region) {
     const mok_region *region = mok_layout_find(&e->plan->layout, p->a.name);
     if (!region) {
@@ -70,6 +71,6 @@ static void put_recipe(mok_emission *e, const mok_ir_product *p, const mok_ir_ar
 mok_status mok_emit_map_recipes(mok_arena *arena, const mok_kernel_view *view, const mok_plan *plan, mok_blob *out) {
   mok_writer writer = mok_writer_make(arena);
   mok_emission e = {.w = &writer, .view = view, .plan = plan};
-  each_map(&e, put_recipe);
+  (void)each_map(&e, put_recipe);
   return mok_writer_finish(&writer, "maps", out);
 }

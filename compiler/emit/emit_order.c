@@ -28,22 +28,30 @@ const char *mok_task_order_name(mok_emission *e, const mok_ir_role *role, const 
 
 static bool over_tokens(const mok_ir_task *task) { return task->space == MOK_IR_TOKEN_BLOCK_COLUMN; }
 
-/* The call that makes task number i of `blocks` blocks, starting with block `first` ("": 0). */
+/* Number of tiles of a task in `blocks` blocks. */
+static const char *tiles_text(mok_emission *e, const mok_ir_task *task, const char *blocks) {
+  const char *extent = mok_w_name(e->w, task->extent->constant);
+  return task->blocks_inner ? mok_w_format(e->w, "mok_tiles(%s, %s)", blocks, extent)
+                            : mok_w_format(e->w, "(mok_index)%s * %s", blocks, extent);
+}
+
+/* The call that makes task number i of `blocks` row blocks, starting with block `first`. */
 static const char *task_call(mok_emission *e, const mok_ir_task *task, const char *blocks, const char *first,
                              const char *minibatch) {
-  const char *extent = mok_w_name(e->w, task->extent->constant);
-  const char *block = task->blocks_inner ? mok_w_format(e->w, "i %% %s", blocks) : mok_w_format(e->w, "i / %s", extent);
-  const char *second = task->blocks_inner ? mok_w_format(e->w, "i / %s", blocks) : mok_w_format(e->w, "i %% %s", extent);
-  const char *name = mok_w_name(e->w, task->enumerator);
-  if (over_tokens(task)) return mok_w_format(e->w, "mok_token_task(c, %s, (int)(%s), (int)(%s))", name, block, second);
-  return mok_w_format(e->w, "mok_row_task(c, %s, %s, (int)(%s%s%s), (int)(%s))", name, minibatch, first, *first ? " + " : "",
-                      block, second);
+  const char *extent = mok_w_name(e->w, task->extent->constant), *name = mok_w_name(e->w, task->enumerator);
+  if (task->blocks_inner) return mok_w_format(e->w, "mok_row_tile(c, %s, %s, %s, %s, i)", name, minibatch, first, blocks);
+  return mok_w_format(e->w, "mok_row_task(c, %s, %s, %s + (int)(i / %s), (int)(i %% %s))", name, minibatch, first, extent,
+                      extent);
 }
 
 static void put_once(mok_emission *e, const mok_ir_task *task) {
-  const char *blocks = over_tokens(task) ? "c->token_blocks" : "c->row_blocks", *name = mok_w_name(e->w, task->name);
-  mok_w_line(e->w, "const mok_index %s = (mok_index)%s * %s;", name, blocks, mok_w_name(e->w, task->extent->constant));
-  mok_w_line(e->w, "if (i < %s) return %s;", name, task_call(e, task, blocks, "", "0"));
+  if (!over_tokens(task) || !task->blocks_inner) {
+    mok_emit_fail(e, task->loc, "a task ahead of the minibatches that is not over token blocks, blocks fastest");
+    return;
+  }
+  const char *name = mok_w_name(e->w, task->name);
+  mok_w_line(e->w, "const mok_index %s = %s;", name, tiles_text(e, task, "c->token_blocks"));
+  mok_w_line(e->w, "if (i < %s) return mok_token_tile(c, %s, i);", name, mok_w_name(e->w, task->enumerator));
   mok_w_line(e->w, "i -= %s;", name);
 }
 
@@ -56,23 +64,55 @@ static void put_blocks_in_turn(mok_emission *e, const mok_ir_task *task) {
              mok_w_name(e->w, task->enumerator), extent);
 }
 
-static void put_minibatches(mok_emission *e, const mok_ir_task *tasks, size_t count) {
-  mok_writer *w = e->w;
+static const char *sum_of(mok_emission *e, const mok_ir_task *tasks, size_t count) {
   const char *sum = "";
   for (size_t i = 0; i < count; ++i)
-    sum = mok_w_format(w, "%s%s%s", sum, i ? " + " : "", mok_w_name(w, tasks[i].extent->constant));
-  mok_w_line(w, "const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (%s);", sum);
-  mok_w_line(w, "const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;");
-  mok_w_line(w, "if (first >= c->row_blocks) return mok_no_task();");
-  mok_w_line(w,
-             "const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */");
-  mok_w_line(w, "i -= minibatch * per_minibatch;");
+    sum = mok_w_format(e->w, "%s%s%s", sum, i ? " + " : "", tiles_text(e, &tasks[i], "MINIBATCH_BLOCKS"));
+  return sum;
+}
+
+/* `count` kinds of tasks of `blocks` row blocks, one after the other; `more`: others follow. */
+static void put_kinds(mok_emission *e, const mok_ir_task *tasks, size_t count, const char *blocks, const char *first,
+                      const char *minibatch, bool more) {
   for (size_t i = 0; i < count; ++i) {
-    const char *name = mok_w_name(w, tasks[i].name);
-    mok_w_line(w, "const mok_index %s = (mok_index)blocks * %s;", name, mok_w_name(w, tasks[i].extent->constant));
-    mok_w_line(w, "if (i < %s) return %s;", name, task_call(e, &tasks[i], "blocks", "first", "(int)minibatch"));
-    if (i + 1 < count) mok_w_line(w, "i -= %s;", name);
+    const char *tiles = tiles_text(e, &tasks[i], blocks);
+    mok_w_line(e->w, "if (i < %s) return %s;", tiles, task_call(e, &tasks[i], blocks, first, minibatch));
+    if (more || i + 1 < count) mok_w_line(e->w, "i -= %s;", tiles);
   }
+}
+
+static const char last_short[] =
+    "const int blocks = mok_min(MINIBATCH_BLOCKS, c->row_blocks - first); /* the last may be short */";
+
+static void put_minibatches(mok_emission *e, const mok_ir_task *tasks, size_t count) {
+  mok_writer *w = e->w;
+  mok_w_line(w, "const mok_index per_minibatch = %s;", sum_of(e, tasks, count));
+  mok_w_line(w, "const int minibatch = (int)(i / per_minibatch), first = minibatch * MINIBATCH_BLOCKS;");
+  mok_w_line(w, "if (first >= c->row_blocks) return mok_no_task();");
+  mok_w_line(w, "%s", last_short);
+  mok_w_line(w, "i -= minibatch * per_minibatch;");
+  put_kinds(e, tasks, count, "blocks", "first", "minibatch", false);
+  mok_w_line(w, "return mok_no_task();");
+}
+
+/* Tasks that run ahead, then the others: round r has the former for minibatch r and the latter for r - 1. */
+static void put_rounds(mok_emission *e, const mok_ir_task *tasks, size_t ahead, size_t count) {
+  mok_writer *w = e->w;
+  mok_w_line(w, "if (c->row_blocks == 0) return mok_no_task();");
+  mok_w_line(w, "const mok_index first_round = %s;", sum_of(e, tasks, ahead));
+  mok_w_line(w, "const mok_index per_round = first_round + %s;", sum_of(e, tasks + ahead, count - ahead));
+  mok_w_line(w, "const int last = (c->row_blocks - 1) / MINIBATCH_BLOCKS;");
+  mok_w_line(w, "const int round = i < first_round ? 0 : (int)mok_min_index(1 + (i - first_round) / per_round, last);");
+  mok_w_line(w, "if (round > 0) i -= first_round + (round - 1) * per_round;");
+  mok_w_line(w, "const int first = round * MINIBATCH_BLOCKS;");
+  mok_w_line(w, "%s", last_short);
+  put_kinds(e, tasks, ahead, "blocks", "first", "round", true);
+  mok_w_open(w, "if (round > 0)");
+  mok_w_line(w, "const int before = first - MINIBATCH_BLOCKS;");
+  put_kinds(e, tasks + ahead, count - ahead, "MINIBATCH_BLOCKS", "before", "round - 1", true);
+  mok_w_close(w, "");
+  mok_w_line(w, "/* Only the last round comes here. */");
+  put_kinds(e, tasks + ahead, count - ahead, "blocks", "first", "round", false);
   mok_w_line(w, "return mok_no_task();");
 }
 
@@ -111,6 +151,8 @@ static void put_order_of(mok_emission *e, const mok_ir_role *role, const mok_ir_
   }
   const size_t rest = worker->task_count - once;
   const mok_ir_task *per_minibatch = worker->tasks + once;
+  size_t ahead = 0;
+  while (ahead < rest && per_minibatch[ahead].ahead) ++ahead;
   if (rest && !has_extent(e->view, "MINIBATCH_BLOCKS")) {
     mok_emit_fail(e, worker->loc, "minibatches of unknown size");
     return;
@@ -121,6 +163,7 @@ static void put_order_of(mok_emission *e, const mok_ir_role *role, const mok_ir_
   for (size_t i = 0; i < once; ++i) put_once(e, &worker->tasks[i]);
   if (once && rest) mok_w_blank(e->w);
   if (rest == 1 && !per_minibatch->blocks_inner) put_blocks_in_turn(e, per_minibatch);
+  else if (ahead > 0 && ahead < rest) put_rounds(e, per_minibatch, ahead, rest);
   else if (rest) put_minibatches(e, per_minibatch, rest);
   else mok_w_line(e->w, "return mok_no_task();");
   mok_w_close(e->w, "");

@@ -45,6 +45,14 @@ static void put_load(mok_emission *e, const mok_ir_op *op) {
   mok_w_line(e->w, "for (int k = 0; k < %s::k_tiles; ++k) %s<%s>(c, &t, k);", product, mok_w_name(e->w, op->call), product);
 }
 
+static void put_load_gathered(mok_emission *e, const mok_ir_op *op) {
+  const char *product = mok_w_name(e->w, op->product->structure);
+  mok_w_line(e->w, "mok_gathered<%s> rows;", product);
+  mok_w_line(e->w, "mok_gather(c, &t, rows);");
+  mok_w_line(e->w, "for (int k = 0; k < %s::k_tiles; ++k) %s(c, &t, k, rows);", product, mok_w_name(e->w, op->call));
+  mok_w_line(e->w, "mok_gather_end(c, &t, rows);");
+}
+
 static void put_mma(mok_emission *e, const mok_ir_op *op) {
   const char *product = mok_w_name(e->w, op->product->structure);
   mok_w_line(e->w, "mok_accumulator<%s> acc;", product);
@@ -60,12 +68,20 @@ static void put_token(mok_emission *e, const mok_ir_op *op) {
 }
 
 static const put_step steps[MOK_IR_NUM_OP_KINDS] = {
-    [MOK_IR_WAIT] = put_wait,          [MOK_IR_SIGNAL] = put_signal,
-    [MOK_IR_SORT_ROUTES] = put_once,   [MOK_IR_PUBLISH_TOKENS] = put_once,
-    [MOK_IR_PLACE_EXPERTS] = put_once, [MOK_IR_PLACE_ROWS] = put_once,
-    [MOK_IR_PULL] = put_move,          [MOK_IR_PUSH] = put_move,
-    [MOK_IR_LOAD] = put_load,          [MOK_IR_MMA] = put_mma,
-    [MOK_IR_STORE] = put_store,        [MOK_IR_STORE_PUSHED] = put_store,
+    [MOK_IR_WAIT] = put_wait,
+    [MOK_IR_SIGNAL] = put_signal,
+    [MOK_IR_SORT_ROUTES] = put_once,
+    [MOK_IR_PUBLISH_TOKENS] = put_once,
+    [MOK_IR_PLACE_EXPERTS] = put_once,
+    [MOK_IR_PLACE_ROWS] = put_once,
+    [MOK_IR_PULL] = put_move,
+    [MOK_IR_PUSH] = put_move,
+    [MOK_IR_LOAD] = put_load,
+    [MOK_IR_LOAD_GATHERED] = put_load_gathered,
+    [MOK_IR_MMA] = put_mma,
+    [MOK_IR_STORE] = put_store,
+    [MOK_IR_STORE_PUSHED] = put_store,
+    [MOK_IR_STORE_SPLIT] = put_store,
     [MOK_IR_REDUCE] = put_token,
 };
 
@@ -74,14 +90,15 @@ static void put_steps(mok_emission *e, const mok_ir_task *task) {
   for (size_t i = 0; i < task->op_count; ++i) steps[task->ops[i].kind](e, &task->ops[i]);
 }
 
-static bool has_accumulator(const mok_ir_task *task) {
+/* Something of the tile lives from step to step. */
+static bool has_variables(const mok_ir_task *task) {
   for (size_t i = 0; i < task->op_count; ++i)
-    if (task->ops[i].kind == MOK_IR_MMA) return true;
+    if (task->ops[i].kind == MOK_IR_MMA || task->ops[i].kind == MOK_IR_LOAD_GATHERED) return true;
   return false;
 }
 
 static void put_case(mok_emission *e, const mok_ir_task *task) {
-  const bool scope = has_accumulator(task);
+  const bool scope = has_variables(task);
   mok_w_label(e->w, "case %s:%s", mok_w_name(e->w, task->enumerator), scope ? " {" : "");
   put_steps(e, task);
   mok_w_line(e->w, "break;");

@@ -71,7 +71,8 @@ def Mok_CounterOp : Mok_Op<"counter", [Symbol]> {
 }
 
 def Mok_ProductOp : Mok_Op<"product", [Symbol]> {
-  let summary = "out = epilogue(a b^T) on row or token blocks; without out, a store_pushed says where rows go";
+  let summary = "out = epilogue(a b^T) on row or token blocks; load_gathered picks rows of a, store_pushed and store_split place "
+                "those of the result";
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$a, Mok_Symbols:$b, OptionalAttr<FlatSymbolRefAttr>:$result,
                        StrAttr:$rows, StrAttr:$depth, StrAttr:$columns, OptionalAttr<StrAttr>:$epilogue,
                        OptionalAttr<F64Attr>:$clamp, OptionalAttr<StrAttr>:$tile, OptionalAttr<I64Attr>:$m,
@@ -175,11 +176,13 @@ class Mok_ScopeOp<string mnemonic, list<Trait> traits = []> : Mok_Op<mnemonic, t
 }
 
 def Mok_PhaseOp : Mok_ScopeOp<"phase", [Symbol]> {
-  let summary = "roles and barriers in order; the global order of its tasks";
+  let summary = "roles and barriers in order; the global order of its tasks: once, then rounds, in each the tasks of ahead for a "
+                "minibatch and the other ones of per_minibatch for the minibatch before";
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Mok_Words>:$once, OptionalAttr<Mok_Words>:$per_minibatch,
-                       Mok_Cuda:$cuda);
+                       OptionalAttr<Mok_Words>:$ahead, Mok_Cuda:$cuda);
   let assemblyFormat = [{
     $sym_name (`once` `(` custom<Words>($once)^ `)`)? (`per_minibatch` `(` custom<Words>($per_minibatch)^ `)`)?
+    (`ahead` `(` custom<Words>($ahead)^ `)`)?
     (`cuda` $cuda^)? attr-dict-with-keyword
     $body
   }];
@@ -192,9 +195,12 @@ def Mok_BarrierOp : Mok_Op<"barrier"> {
 }
 
 def Mok_RoleOp : Mok_ScopeOp<"role"> {
-  let summary = "a range of CTAs";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$ctas, Mok_Cuda:$cuda);
-  let assemblyFormat = "$sym_name `ctas` `(` custom<Word>($ctas) `)` (`cuda` $cuda^)? attr-dict-with-keyword $body";
+  let summary = "a range of CTAs; in a cluster they take each tile index together, for neighbouring blocks of one column";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$ctas, OptionalAttr<I64Attr>:$cluster, Mok_Cuda:$cuda);
+  let assemblyFormat = [{
+    $sym_name `ctas` `(` custom<Word>($ctas) `)` (`cluster` `(` custom<Number>($cluster)^ `)`)? (`cuda` $cuda^)?
+    attr-dict-with-keyword $body
+  }];
 }
 
 def Mok_WorkerOp : Mok_ScopeOp<"worker"> {
@@ -241,12 +247,23 @@ def Mok_LoadOp : Mok_TileOp<"load"> { let summary = "all stages of both operands
 def Mok_MmaOp : Mok_TileOp<"mma"> { let summary = "all stages into the accumulator"; }
 def Mok_StoreOp : Mok_TileOp<"store"> { let summary = "the accumulator through the epilogue into out"; }
 
-def Mok_StorePushedOp : Mok_Op<"store_pushed"> {
-  let summary = "the accumulator's rows to the ranks they came from, where writes is symmetric";
+def Mok_LoadGatheredOp : Mok_Op<"load_gathered"> {
+  let summary = "all stages of both operands, each row of a from where its route says, by ordinary reads";
+  let arguments = (ins FlatSymbolRefAttr:$product, Mok_Symbols:$reads, Mok_Cuda:$cuda);
+  let assemblyFormat = "$product `reads` `(` custom<Symbols>($reads) `)` (`cuda` $cuda^)? attr-dict";
+}
+
+class Mok_RoutedStoreOp<string mnemonic> : Mok_Op<mnemonic> {
   let arguments = (ins FlatSymbolRefAttr:$product, Mok_Symbols:$reads, Mok_Symbols:$writes, Mok_Cuda:$cuda);
   let assemblyFormat = [{
     $product `reads` `(` custom<Symbols>($reads) `)` `writes` `(` custom<Symbols>($writes) `)` (`cuda` $cuda^)? attr-dict
   }];
+}
+def Mok_StorePushedOp : Mok_RoutedStoreOp<"store_pushed"> {
+  let summary = "the accumulator's rows to the ranks they came from, where writes is symmetric";
+}
+def Mok_StoreSplitOp : Mok_RoutedStoreOp<"store_split"> {
+  let summary = "the accumulator's rows into out, but the rank's own ones to their routes in writes";
 }
 
 //===--- protocol altitude ---===//

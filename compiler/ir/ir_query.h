@@ -79,7 +79,7 @@ typedef struct mok_ir_product {
   const char *name; /* "up", "down", "shared_up", "shared_down" */
   const char *tile; /* prefix of the plan's tile fields: "gate_up" or "down" */
   int64_t m, n, k, stages;
-  mok_ir_place a;                   /* rows x k_extent */
+  mok_ir_place a;                   /* rows x k_extent; of a gathered product what its rows are picked from */
   mok_ir_argument const *const *b;  /* weights: gate and up, or one */
   size_t b_count;                   /* 2: gated, n is gate and up together */
   mok_ir_place out;                 /* rows x columns; name NULL: each row is stored where it came from (store_pushed) */
@@ -111,9 +111,11 @@ typedef enum mok_ir_op_kind {
   MOK_IR_PULL,
   MOK_IR_PUSH,
   MOK_IR_LOAD,
+  MOK_IR_LOAD_GATHERED,
   MOK_IR_MMA,
   MOK_IR_STORE,
   MOK_IR_STORE_PUSHED,
+  MOK_IR_STORE_SPLIT,
   MOK_IR_REDUCE,
   MOK_IR_NUM_OP_KINDS
 } mok_ir_op_kind;
@@ -124,6 +126,7 @@ typedef struct mok_op_facts {
   const char *name; /* "pull": the op is mok.pull */
   mok_proxy reads, writes;
   bool reads_peers, writes_peers; /* of its heap regions, other ranks' copies too */
+  bool writes_routes;             /* of its heap regions, the slots of its rows' routes: a slot has one row, so one writer */
   const char *call;               /* primitive, "mok_pull_rows"; NULL: printed by other rules */
 } mok_op_facts;
 extern const mok_op_facts mok_op_table[MOK_IR_NUM_OP_KINDS];
@@ -140,9 +143,9 @@ typedef struct mok_ir_op {
   const char *target_text; /* CUDA: "H_READY_TARGET", or its factors when it is not the counter's target */
   bool lap;                /* wait: skip while row_block < lag, the first lap */
   const char *why;         /* wait: "ring_x slot: every up tile of the lap before has read it" */
-  /* load, mma, store, store_pushed */
+  /* load, load_gathered, mma, store, store_pushed, store_split */
   const mok_ir_product *product;
-  /* the places this op touches; a load reads its product's a, a store writes its out */
+  /* the places this op touches; a load reads its product's a, a store writes its out, first of all */
   const mok_ir_place *reads, *writes;
   size_t read_count, write_count;
   const char *call; /* CUDA: "mok_pull_rows", "mok_store_activated" */
@@ -164,6 +167,7 @@ typedef struct mok_ir_task {
   bool blocks_inner; /* the row or token block varies fastest: index = second * blocks + block; else block * extent + second */
   const mok_ir_extent *extent; /* of column or piece; NULL for once and token */
   bool per_minibatch;          /* its turn comes once per minibatch */
+  bool ahead;                  /* in round r for minibatch r; the phase's others for r - 1, if some run ahead */
   int order;                   /* position in the phase's order, once before per_minibatch; -1 when the phase has none */
   const mok_ir_op *ops;
   size_t op_count;
@@ -187,6 +191,7 @@ typedef struct mok_ir_worker {
 typedef struct mok_ir_role {
   const char *name; /* "comm" */
   const char *ctas; /* plan field: "grid" (all CTAs), "sms_comm", "sms_compute" */
+  int64_t cluster;  /* CTAs that take a tile index together, for neighbouring blocks; 1: each its own */
   const mok_ir_worker *workers;
   size_t worker_count;
   const char *enumerator; /* CUDA: "ROLE_COMM"; NULL for a role of all CTAs */
@@ -214,6 +219,7 @@ typedef struct mok_ir_phase {
   size_t once_count;
   const char *const *per_minibatch; /* then these for each minibatch */
   size_t per_minibatch_count;
+  size_t ahead_count;   /* the first ones of per_minibatch run a minibatch ahead of the others */
   const char *constant; /* CUDA: "MOK_PHASE_EXPERTS" */
   mok_loc loc;
 } mok_ir_phase;
@@ -244,5 +250,11 @@ MOK_MUST_USE mok_status mok_ir_kernel_view(mok_arena *arena, const mok_module *m
 const char *mok_ir_edge_name(mok_ir_edge edge);  /* "bulk_to_bulk" */
 const char *mok_ir_base_name(mok_ir_base base);  /* "row_block" */
 const char *mok_ir_op_name(mok_ir_op_kind kind); /* "wait" */
+/* Hands all stages of a tile to the multiplying worker. */
+static inline bool mok_ir_loads(mok_ir_op_kind kind) { return kind == MOK_IR_LOAD || kind == MOK_IR_LOAD_GATHERED; }
+/* Takes the accumulator of a tile away. */
+static inline bool mok_ir_stores(mok_ir_op_kind kind) {
+  return kind == MOK_IR_STORE || kind == MOK_IR_STORE_PUSHED || kind == MOK_IR_STORE_SPLIT;
+}
 
 #endif

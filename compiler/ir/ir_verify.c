@@ -220,6 +220,18 @@ static void check_order(checker *c, const char *key) {
   }
 }
 
+/* The tasks that run a minibatch ahead are the first ones of a minibatch, and not all: their readers follow. */
+static void check_ahead(checker *c) {
+  const size_t count = mok_op_count(c->op, "ahead"), all = mok_op_count(c->op, "per_minibatch");
+  if (count > 0 && count >= all)
+    complain(c, "attribute 'ahead': %zu of the %zu tasks per minibatch leave none behind", count, all);
+  for (size_t i = 0; i < count && i < all; ++i) {
+    const char *name = mok_op_at(c->arena, c->op, "ahead", i), *first = mok_op_at(c->arena, c->op, "per_minibatch", i);
+    if (strcmp(name, first) != 0)
+      complain(c, "attribute 'ahead': @%s, where per_minibatch has @%s; the first tasks run ahead, in order", name, first);
+  }
+}
+
 static void check_space(checker *c) {
   static const char *const spaces[] = {"column,row_block",   "row_block,column",   "piece,row_block", "row_block,piece",
                                        "column,token_block", "token_block,column", "token",           "once"};
@@ -257,7 +269,7 @@ static void check_results(checker *c) {
 }
 
 /* A product says where its rows go, or its store does. */
-static void check_store(checker *c, bool to_out) {
+static void check_store(checker *c, bool to_out, bool to_routes) {
   const char *product = mok_op_text(c->arena, c->op, "product");
   MlirOperation declared = mlirOperationIsNull(c->kernel) ? c->kernel : mok_kernel_symbol(c->kernel, product);
   if (!mok_op_is(declared, "mok.product")) return; /* reported as a symbol */
@@ -265,8 +277,21 @@ static void check_store(checker *c, bool to_out) {
   if (to_out && !has_out) complain(c, "product @%s has no out to store to", product);
   if (!to_out && has_out) complain(c, "product @%s has an out, so its rows are not pushed", product);
   const char *rows = mok_op_text(c->arena, declared, "rows");
-  if (!to_out && (strcmp(rows, "row_block") != 0 || mok_op_text(c->arena, declared, "epilogue") != NULL))
+  if (to_routes && (strcmp(rows, "row_block") != 0 || mok_op_text(c->arena, declared, "epilogue") != NULL))
     complain(c, "only rows of row blocks are pushed, as the product gives them");
+}
+
+/* Its rows come from the product's a, by the routes of row blocks. */
+static void check_gather(checker *c) {
+  const char *product = mok_op_text(c->arena, c->op, "product");
+  MlirOperation declared = mlirOperationIsNull(c->kernel) ? c->kernel : mok_kernel_symbol(c->kernel, product);
+  if (!mok_op_is(declared, "mok.product")) return; /* reported as a symbol */
+  if (strcmp(mok_op_text(c->arena, declared, "rows"), "row_block") != 0) complain(c, "only rows of row blocks are gathered");
+  const char *a = mok_op_text(c->arena, declared, "a");
+  const size_t count = mok_op_count(c->op, "reads");
+  for (size_t i = 0; i < count; ++i)
+    if (strcmp(mok_op_at(c->arena, c->op, "reads", i), a) == 0) return;
+  complain(c, "attribute 'reads': @%s, the a of product @%s, is not there", a, product);
 }
 
 /* An activation joins gate and up, or takes the one matrix there is. */
@@ -292,6 +317,7 @@ static void check_op(checker *c, const char *name) {
   if (strcmp(name, "mok.phase") == 0) {
     check_order(c, "once");
     check_order(c, "per_minibatch");
+    check_ahead(c);
   } else if (strcmp(name, "mok.worker") == 0) {
     check_count(c, "first_warp");
     check_count(c, "warps");
@@ -314,8 +340,10 @@ static void check_op(checker *c, const char *name) {
     check_halves(c, epilogue, count);
   } else if (strcmp(name, "mok.gated_activation") == 0) {
     check_halves(c, mok_op_text(c->arena, c->op, "activation"), (size_t)mlirOperationGetNumOperands(c->op));
-  } else if (strcmp(name, "mok.store") == 0 || strcmp(name, "mok.store_pushed") == 0) {
-    check_store(c, strcmp(name, "mok.store") == 0);
+  } else if (strcmp(name, "mok.store") == 0 || strcmp(name, "mok.store_pushed") == 0 || strcmp(name, "mok.store_split") == 0) {
+    check_store(c, strcmp(name, "mok.store_pushed") != 0, strcmp(name, "mok.store") != 0);
+  } else if (strcmp(name, "mok.load_gathered") == 0) {
+    check_gather(c);
   } else if (strcmp(name, "mok.barrier") == 0) {
     const char *scope = mok_op_text(c->arena, c->op, "scope");
     const bool named = mok_op_text(c->arena, c->op, "name") != NULL;

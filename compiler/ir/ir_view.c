@@ -169,6 +169,16 @@ static const mok_ir_place *read_places(const reader *r, MlirOperation op, const 
   return places;
 }
 
+static const mok_ir_place *read_out_and_places(const reader *r, MlirOperation op, const mok_ir_place *out, size_t *count) {
+  size_t more;
+  const mok_ir_place *writes = read_places(r, op, "writes", &more);
+  mok_ir_place *places = MOK_NEW_ARRAY(r->arena, 1 + more, mok_ir_place);
+  places[0] = *out;
+  for (size_t i = 0; i < more; ++i) places[1 + i] = writes[i];
+  *count = 1 + more;
+  return places;
+}
+
 static void read_op(const reader *r, MlirOperation op, mok_ir_op_kind kind, mok_ir_op *out) {
   *out = (mok_ir_op){
       .kind = kind, .call = cuda(r, op, "call"), .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op)), .op = op.ptr};
@@ -189,19 +199,26 @@ static void read_op(const reader *r, MlirOperation op, mok_ir_op_kind kind, mok_
       out->why = text(r, op, "why");
       return;
     case MOK_IR_LOAD:
+    case MOK_IR_LOAD_GATHERED:
     case MOK_IR_MMA:
     case MOK_IR_STORE:
     case MOK_IR_STORE_PUSHED:
+    case MOK_IR_STORE_SPLIT:
       out->product = find_product(r, text(r, op, "product"));
       if (kind == MOK_IR_LOAD) {
         out->reads = &out->product->a;
         out->read_count = 1;
+      } else if (kind == MOK_IR_LOAD_GATHERED) {
+        out->reads = read_places(r, op, "reads", &out->read_count);
       } else if (kind == MOK_IR_STORE) {
         out->writes = &out->product->out;
         out->write_count = 1;
       } else if (kind == MOK_IR_STORE_PUSHED) {
         out->reads = read_places(r, op, "reads", &out->read_count);
         out->writes = read_places(r, op, "writes", &out->write_count);
+      } else if (kind == MOK_IR_STORE_SPLIT) {
+        out->reads = read_places(r, op, "reads", &out->read_count);
+        out->writes = read_out_and_places(r, op, &out->product->out, &out->write_count);
       }
       return;
     case MOK_IR_SORT_ROUTES:
@@ -246,6 +263,7 @@ static void read_task(const reader *r, MlirOperation op, const mok_ir_phase *pha
     if (strcmp(phase->per_minibatch[i], task->name) != 0) continue;
     task->order = (int)(phase->once_count + i);
     task->per_minibatch = true;
+    task->ahead = i < phase->ahead_count;
   }
   size_t capacity = 0;
   MOK_FOR_OPS(inner, mok_op_body(op))++ capacity;
@@ -277,6 +295,7 @@ static const mok_ir_role *read_role(const reader *r, MlirOperation op, const mok
   mok_ir_role *role = MOK_NEW(r->arena, mok_ir_role);
   *role = (mok_ir_role){.name = text(r, op, "sym_name"),
                         .ctas = text(r, op, "ctas"),
+                        .cluster = mok_op_int(op, "cluster", 1),
                         .enumerator = cuda(r, op, "enumerator"),
                         .argument = cuda(r, op, "argument"),
                         .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
@@ -308,6 +327,7 @@ static void read_phase(const reader *r, MlirOperation op, mok_ir_phase *phase) {
                           .loc = mok_loc_of(r->arena, mlirOperationGetLocation(op))};
   phase->once = read_names(r, op, "once", &phase->once_count);
   phase->per_minibatch = read_names(r, op, "per_minibatch", &phase->per_minibatch_count);
+  phase->ahead_count = mok_op_count(op, "ahead");
   MlirBlock body = mok_op_body(op);
   mok_ir_item *items = MOK_NEW_ARRAY(r->arena, count_ops(body, "mok.role") + count_ops(body, "mok.barrier"), mok_ir_item);
   MOK_FOR_OPS(inner, body) {

@@ -23,6 +23,7 @@ enum { MOK_PASS_FORWARD = 1, MOK_PASS_BACKWARD = 2 }; /* passes: bits, 1 << posi
 enum { MOK_SAVE_ALL, MOK_SAVE_INPUT, MOK_SAVE_NONE };
 enum { MOK_COMM_SMS, MOK_COMM_WARPS, MOK_COMM_EPILOGUE };
 enum { MOK_READY_TILE, MOK_READY_MINIBATCH };
+enum { MOK_OWN_COPY, MOK_OWN_DIRECT };
 
 enum { MOK_MIN_GPU_SMS = 2, MOK_MAX_GPU_SMS = 1024 }; /* of `sms`: one SM moves rows while another computes */
 

@@ -7,6 +7,13 @@
  * With comm = "epilogue" a product whose rows are combined pushes them itself: no out, no worker push, no task combine.
  *   %y = grouped_matmul  %slots = combine %y   ->   worker mma { task down { mma  store_pushed writes(@combine) } }
  *
+ * With own_rows = "direct" only rows of other ranks are moved. The up product picks a row from x or ring_x, the down product puts
+ * it into its slot or ring_y.
+ *   worker load { task up { load_gathered reads(@row_source, @x, @ring_x) } }  worker mma { task down { mma  store_split } }
+ * One rank then moves nothing: products read dispatched rows where their tokens are and push their rows, and
+ * role compute has all CTAs.
+ *   %rows = dispatch %x  %up = grouped_matmul %rows   ->   worker load { task up { load_gathered reads(@row_source, @args.x) } }
+ *
  * Three phases: route (all CTAs), experts (roles side by side), reduce (all CTAs). The rank barriers between them carry
  * everything that crosses GPUs: routes and tokens out of the first, combined rows out of the second.
  */
@@ -21,7 +28,10 @@ typedef struct placed {
   MlirValue value;
   const char *symbol; /* region or @args.NAME */
   bool padded_rows;
-  bool pushed; /* a product's rows, which its epilogue has taken to where their mok.combine would */
+  const char *routes; /* padded rows that are picked by their routes; NULL: they lie one after the other */
+  const char *own;    /* of those, where the rank's own ones are, if not in `symbol` */
+  bool split;         /* a product's rows, the rank's own of which are where their mok.combine would take them */
+  bool pushed;        /* a product's rows, which its epilogue has taken to where their mok.combine would */
 } placed;
 
 typedef struct assigner {
@@ -34,7 +44,7 @@ typedef struct assigner {
 
 static mok_status remember(assigner *a, MlirOperation op, const char *symbol, bool padded_rows) {
   if (a->value_count == MAX_VALUES) return mok_pass_fail(a->context, op, "more than %d values in a kernel", MAX_VALUES);
-  a->values[a->value_count++] = (placed){mlirOperationGetResult(op, 0), symbol, padded_rows, false};
+  a->values[a->value_count++] = (placed){.value = mlirOperationGetResult(op, 0), .symbol = symbol, .padded_rows = padded_rows};
   return MOK_OK;
 }
 
@@ -78,10 +88,12 @@ static MlirBlock make_phase(assigner *a, MlirOperation source, const char *name)
   return make_scope(&draft, a->kernel);
 }
 
-static MlirBlock make_role(assigner *a, MlirOperation source, MlirBlock phase, const char *name, const char *ctas) {
+static MlirBlock make_role(assigner *a, MlirOperation source, MlirBlock phase, const char *name, const char *ctas,
+                           int64_t cluster) {
   mok_draft draft = draft_at(a, source, "mok.role");
   mok_draft_text(&draft, "sym_name", name);
   mok_draft_text(&draft, "ctas", ctas);
+  if (cluster > 1) mok_draft_int(&draft, "cluster", cluster);
   return make_scope(&draft, phase);
 }
 
@@ -142,7 +154,7 @@ static void make_step(assigner *a, MlirOperation source, MlirBlock task, const c
 
 /* A worker of all warps of all CTAs. */
 static MlirBlock whole_cta_task(assigner *a, MlirOperation source, MlirBlock phase, const char *name) {
-  MlirBlock role = make_role(a, source, phase, "all", "grid");
+  MlirBlock role = make_role(a, source, phase, "all", "grid", 1);
   MlirBlock worker = make_worker(a, source, role, name, (count){NULL, 0}, (count){"warps", 0}, (count){NULL, 1}, "cta");
   return make_task(a, source, worker, name);
 }
@@ -180,28 +192,40 @@ static mok_status assign_route(assigner *a, MlirOperation op) {
 
 /* ---- phase experts ---- */
 
-/* Its roles, after the steps that place the rows. */
-static mok_status open_experts(assigner *a, MlirOperation source) {
+static bool moves_rows(const mok_plan *plan) { return plan->model->gpus > 1 || plan->own_rows != MOK_OWN_DIRECT; }
+
+static mok_status open_comm(assigner *a, MlirOperation source) {
   const mok_plan *plan = a->context->plan;
   const bool pushers = plan->comm == MOK_COMM_SMS; /* else the down product's epilogue pushes */
   if (!pushers && plan->comm != MOK_COMM_EPILOGUE)
     return mok_pass_fail(a->context, source, "row movement by spare warps of compute CTAs is not in this version");
-  if (plan->sms_comm < 1 || plan->sms_compute < 1) return mok_pass_fail(a->context, source, "each role needs a CTA");
-  const int64_t consumers = plan->threads / WARPGROUP_THREADS - 1; /* the first warpgroup loads */
-  if (plan->threads % WARPGROUP_THREADS != 0 || consumers < 1)
-    return mok_pass_fail(a->context, source, "%lld threads leave no warpgroup for the products", (long long)plan->threads);
+  if (plan->sms_comm < 1) return mok_pass_fail(a->context, source, "each role needs a CTA");
   if (plan->pull_warps < 1 || (pushers ? plan->push_warps < 1 : plan->push_warps != 0) ||
       plan->pull_warps + plan->push_warps > plan->threads / WARP_THREADS)
     return mok_pass_fail(a->context, source, "%lld pulling and %lld pushing warps do not fit %lld threads",
                          (long long)plan->pull_warps, (long long)plan->push_warps, (long long)plan->threads);
-  mok_pass_extent(a->context, "mma_instances", consumers, "threads / 128 - 1");
-  MlirBlock comm = make_role(a, source, a->experts, "comm", "sms_comm");
+  MlirBlock comm = make_role(a, source, a->experts, "comm", "sms_comm", 1);
   a->pull = make_worker(a, source, comm, "pull", (count){NULL, 0}, (count){NULL, 1}, (count){"pull_warps", 0}, "instance");
   if (pushers)
     a->push =
         make_worker(a, source, comm, "push", (count){"pull_warps", 0}, (count){NULL, 1}, (count){"push_warps", 0}, "instance");
-  MlirBlock compute = make_role(a, source, a->experts, "compute", "sms_compute");
-  a->load = make_worker(a, source, compute, "load", (count){NULL, 0}, (count){NULL, 1}, (count){NULL, 1}, "cta");
+  return MOK_OK;
+}
+
+/* Its roles, after the steps that place the rows. */
+static mok_status open_experts(assigner *a, MlirOperation source) {
+  const mok_plan *plan = a->context->plan;
+  if (plan->sms_compute < 1) return mok_pass_fail(a->context, source, "each role needs a CTA");
+  const int64_t consumers = plan->threads / WARPGROUP_THREADS - 1; /* the first warpgroup loads */
+  if (plan->threads % WARPGROUP_THREADS != 0 || consumers < 1)
+    return mok_pass_fail(a->context, source, "%lld threads leave no warpgroup for the products", (long long)plan->threads);
+  mok_pass_extent(a->context, "mma_instances", consumers, "threads / 128 - 1");
+  const bool comm = moves_rows(plan);
+  if (comm) MOK_TRY(open_comm(a, source));
+  MlirBlock compute = make_role(a, source, a->experts, "compute", comm ? "sms_compute" : "grid", plan->cluster);
+  const int64_t warps =
+      plan->own_rows == MOK_OWN_DIRECT ? WARPGROUP_THREADS / WARP_THREADS : 1; /* gathering takes many threads */
+  a->load = make_worker(a, source, compute, "load", (count){NULL, 0}, (count){NULL, warps}, (count){NULL, 1}, "cta");
   a->mma = make_worker(a, source, compute, "mma", (count){NULL, WARPGROUP_THREADS / WARP_THREADS},
                        (count){NULL, WARPGROUP_THREADS / WARP_THREADS}, (count){"mma_instances", 0}, "cta");
   return MOK_OK;
@@ -211,10 +235,19 @@ static mok_status assign_dispatch(assigner *a, MlirOperation op) {
   const placed *tokens = NULL, *routes = NULL;
   MOK_TRY(operand(a, op, 0, &tokens));
   MOK_TRY(operand(a, op, 1, &routes));
-  const char *source = a->context->plan->model->gpus > 1 ? "x" : tokens->symbol;
+  const char *source = a->context->plan->model->gpus > 1 ? "x" : tokens->symbol, *where = routes->symbol;
+  if (!moves_rows(a->context->plan)) {
+    MOK_TRY(remember(a, op, source, true));
+    a->values[a->value_count - 1].routes = where;
+    return MOK_OK;
+  }
   declare_rows(a, op, "ring_x");
-  make_move(a, op, make_task(a, op, a->pull, "dispatch"), "mok.pull", LIST(routes->symbol, source), LIST("ring_x"));
-  return remember(a, op, "ring_x", true);
+  make_move(a, op, make_task(a, op, a->pull, "dispatch"), "mok.pull", LIST(where, source), LIST("ring_x"));
+  MOK_TRY(remember(a, op, "ring_x", true));
+  if (a->context->plan->own_rows != MOK_OWN_DIRECT) return MOK_OK;
+  a->values[a->value_count - 1].routes = where;
+  a->values[a->value_count - 1].own = source;
+  return MOK_OK;
 }
 
 static mok_status assign_combine(assigner *a, MlirOperation op) {
@@ -223,16 +256,22 @@ static mok_status assign_combine(assigner *a, MlirOperation op) {
   MOK_TRY(operand(a, op, 1, &routes));
   if (rows->pushed) return remember(a, op, rows->symbol, false);
   if (mlirBlockIsNull(a->push))
-    return mok_pass_fail(a->context, op, "with comm = \"epilogue\" only a product's rows that go nowhere else are combined");
+    return mok_pass_fail(a->context, op, "without pushing workers only a product's rows that go nowhere else are combined");
+  if (a->context->plan->own_rows == MOK_OWN_DIRECT && !rows->split)
+    return mok_pass_fail(a->context, op, "with own_rows = \"direct\" only a product's rows that go nowhere else are combined");
   declare_rows(a, op, "combine");
   make_move(a, op, make_task(a, op, a->push, "combine"), "mok.push", LIST(routes->symbol, rows->symbol), LIST("combine"));
   return remember(a, op, "combine", false);
 }
 
-/* The mok.combine whose work the product's own epilogue does; null: the product has an out. */
+/* Products push all their rows: nobody else does. */
+static bool products_push(const mok_plan *plan) { return plan->comm == MOK_COMM_EPILOGUE || !moves_rows(plan); }
+
+/* The mok.combine that the product's own epilogue does, for all rows or the rank's own; null: it stores to an out. */
 static MlirOperation combine_in_epilogue(const assigner *a, MlirOperation op) {
-  if (a->context->plan->comm != MOK_COMM_EPILOGUE || !mlirAttributeIsNull(mok_op_get(op, "epilogue")))
-    return (MlirOperation){NULL};
+  const mok_plan *plan = a->context->plan;
+  const bool some = products_push(plan) || plan->own_rows == MOK_OWN_DIRECT;
+  if (!some || !mlirAttributeIsNull(mok_op_get(op, "epilogue"))) return (MlirOperation){NULL};
   MlirOpOperand use = mlirValueGetFirstUse(mlirOperationGetResult(op, 0));
   if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use))) return (MlirOperation){NULL};
   MlirOperation user = mlirOpOperandGetOwner(use);
@@ -246,7 +285,7 @@ static mok_status make_store(assigner *a, MlirOperation op, MlirBlock task, cons
   }
   const placed *routes = NULL;
   MOK_TRY(operand(a, combine, 1, &routes));
-  mok_draft draft = draft_at(a, op, "mok.store_pushed");
+  mok_draft draft = draft_at(a, op, products_push(a->context->plan) ? "mok.store_pushed" : "mok.store_split");
   mok_draft_symbol(&draft, "product", product);
   mok_draft_symbols(&draft, "reads", LIST(routes->symbol), 1);
   mok_draft_symbols(&draft, "writes", LIST("combine"), 1);
@@ -254,23 +293,40 @@ static mok_status make_store(assigner *a, MlirOperation op, MlirBlock task, cons
   return MOK_OK;
 }
 
+static void make_load(assigner *a, MlirOperation op, const char *product, const placed *rows) {
+  MlirBlock task = make_task(a, op, a->load, product);
+  if (!rows->routes) {
+    make_step(a, op, task, "mok.load", product);
+    return;
+  }
+  mok_draft draft = draft_at(a, op, "mok.load_gathered");
+  mok_draft_symbol(&draft, "product", product);
+  const char *reads[3];
+  size_t count_reads = 0;
+  reads[count_reads++] = rows->routes;
+  if (rows->own) reads[count_reads++] = rows->own;
+  reads[count_reads++] = rows->symbol;
+  mok_draft_symbols(&draft, "reads", reads, count_reads);
+  mok_draft_append(&draft, task);
+}
+
 static mok_status assign_product(assigner *a, MlirOperation op) {
   mok_arena *arena = a->context->arena;
-  const placed *rows = NULL;
-  MOK_TRY(operand(a, op, 0, &rows));
-  const bool padded = rows->padded_rows;
-  const char *rows_symbol = rows->symbol;
+  const placed *found = NULL;
+  MOK_TRY(operand(a, op, 0, &found));
+  const placed rows = *found;
+  const bool padded = rows.padded_rows;
   const size_t weights = mok_op_count(op, "weights");
   const char *name = mok_op_at(arena, op, "weights", weights - 1) + strlen("args.");
   const bool hidden = mok_op_text(arena, op, "epilogue") != NULL; /* between the products */
   MlirOperation combine = combine_in_epilogue(a, op);
-  const bool pushed = !mlirOperationIsNull(combine);
+  const bool routed = !mlirOperationIsNull(combine), pushed = routed && products_push(a->context->plan);
   const char *out = pushed ? "combine" : mok_arena_printf(arena, "%s_%s", padded ? "ring" : "shared", hidden ? "h" : "y");
   declare_rows(a, op, out);
 
   mok_draft product = draft_at(a, op, "mok.product");
   mok_draft_text(&product, "sym_name", name);
-  mok_draft_symbol(&product, "a", rows_symbol);
+  mok_draft_symbol(&product, "a", rows.symbol);
   mok_draft_set(&product, "b", mok_op_get(op, "weights"));
   mok_draft_symbol(&product, "result", pushed ? NULL : out);
   mok_draft_text(&product, "rows", padded ? "row_block" : "token_block");
@@ -280,12 +336,13 @@ static mok_status assign_product(assigner *a, MlirOperation op) {
   mok_draft_set(&product, "clamp", mok_op_get(op, "clamp"));
   mok_pass_declare(a->context, &product);
 
-  make_step(a, op, make_task(a, op, a->load, name), "mok.load", name);
+  make_load(a, op, name, &rows);
   MlirBlock mma = make_task(a, op, a->mma, name);
   make_step(a, op, mma, "mok.mma", name);
   MOK_TRY(make_store(a, op, mma, name, combine));
   MOK_TRY(remember(a, op, out, padded));
   a->values[a->value_count - 1].pushed = pushed;
+  a->values[a->value_count - 1].split = routed && !pushed;
   return MOK_OK;
 }
 
@@ -306,7 +363,7 @@ static mok_status assign_reduce(assigner *a, MlirOperation op) {
 
   make_barrier(a, op, a->experts, "combined");
   MlirBlock phase = make_phase(a, op, "reduce");
-  MlirBlock role = make_role(a, op, phase, "all", "grid");
+  MlirBlock role = make_role(a, op, phase, "all", "grid", 1);
   MlirBlock worker = make_worker(a, op, role, "tokens", (count){NULL, 0}, (count){NULL, 1}, (count){"warps", 0}, "instance");
   make_move(a, op, make_task(a, op, worker, "reduce"), "mok.reduce_token", reads, LIST(out));
   return remember(a, op, out, false);

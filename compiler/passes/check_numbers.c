@@ -68,7 +68,8 @@ static int64_t extent_value(const checker *c, const char *name) {
 
 static void check_extents(checker *c) {
   const mok_plan *plan = c->context->plan;
-  check_extent(c, "row_pieces", covers(extent_value(c, "row_pieces"), plan->dispatch_rows, plan->row_padding));
+  if (plan->dispatch_rows > 0)
+    check_extent(c, "row_pieces", covers(extent_value(c, "row_pieces"), plan->dispatch_rows, plan->row_padding));
   check_extent(c, "minibatch_blocks", extent_value(c, "minibatch_blocks") * plan->row_padding == plan->minibatch_rows);
   check_extent(c, "mma_instances", (extent_value(c, "mma_instances") + 1) * 128 == plan->threads);
 }
@@ -115,7 +116,8 @@ static void check_counters(checker *c) {
   const mok_plan *plan = c->context->plan;
   const mok_region *region = mok_layout_find(&plan->layout, "counters");
   const int64_t rows = plan->capacity_rows / plan->row_padding;
-  const int64_t tokens = (plan->model->tokens_per_gpu + plan->row_padding - 1) / plan->row_padding;
+  const int64_t together = plan->row_padding * plan->cluster; /* the CTAs of a cluster have a block each */
+  const int64_t tokens = (plan->model->tokens_per_gpu + together - 1) / together * plan->cluster;
   for (size_t i = 0; i < c->view->counter_count; ++i) {
     const mok_ir_counter *a = &c->view->counters[i];
     if (a->words != (a->per == MOK_IR_ROW_BLOCK ? rows : tokens))

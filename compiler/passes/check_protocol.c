@@ -4,13 +4,15 @@
  *   counts    the signals of a counter's word add up to exactly the target of its waits
  *   cover     two accesses to one region, one of them a write, are ordered by a barrier or a chain of signals and waits;
  *             across ranks only a rank barrier does; a ring slot is written again only after its last reader
- *   steps     each product is loaded, multiplied and stored by one task; the output is written
+ *   steps     each product is loaded, multiplied and stored by one task, and what it leaves for others is taken; the output is
+ *             written
  *   edges     the kind of a wait and of its signal fits how the data was written and is read
  *
  * First the numbers that the proof and the kernel rest on are compared with the plan (check_numbers.c), and what the steps state
  * with what their primitives do (check_steps.c); a difference is an error, never a warning.
  *
- * Symbolic: blocks stay names. A lap back means `ring_slots` blocks, which is at least one minibatch.
+ * Symbolic: blocks stay names. A lap back means `ring_slots` blocks, which is at least one minibatch, or two where tasks
+ * run ahead.
  */
 #include <string.h>
 
@@ -67,16 +69,29 @@ static int64_t extent_value(const mok_kernel_view *view, const char *name) {
   return 0;
 }
 
+/* Rounds from the task that `signal` ends to the one that waits, whose block is `laps` laps of the ring further. */
+static int64_t rounds_between(const checker *c, const mok_step *wait, const mok_step *signal, int laps) {
+  const int64_t slots = c->context->plan->ring_slots, blocks = extent_value(c->protocol.view, "minibatch_blocks");
+  const int64_t minibatches = laps > 0 && blocks > 0 ? laps * slots / blocks : 0;
+  return minibatches + (wait->phase->ahead_count > 0 ? (int64_t)signal->task->ahead - (int64_t)wait->task->ahead : 0);
+}
+
 /* Is the task that `signal` ends strictly smaller than the one that waits? */
 static const char *order_problem(const checker *c, const mok_step *wait, const mok_step *signal) {
   if (signal->group != wait->group) return signal->group < wait->group ? NULL : "which comes after a later barrier";
   if (signal->phase != wait->phase) return "which is of another phase with no barrier between";
   if (signal->task->order < 0 || wait->task->order < 0) return "and the phase's order does not hold both";
-  if (lag_of(wait->op) == 0)
-    return signal->task->order < wait->task->order ? NULL : "which does not come earlier in the global order";
-  if (!signal->task->per_minibatch || !wait->task->per_minibatch) return "and only tasks of minibatches have laps";
-  const int64_t slots = c->context->plan->ring_slots, blocks = extent_value(c->protocol.view, "minibatch_blocks");
-  return slots >= blocks ? NULL : "of the same minibatch, because the ring is shorter than one";
+  const bool both = signal->task->per_minibatch && wait->task->per_minibatch;
+  const int laps = lag_of(wait->op);
+  if (laps > 0 && !both) return "and only tasks of minibatches have laps";
+  const int64_t rounds = both ? rounds_between(c, wait, signal, laps) : 0;
+  if (laps == 0)
+    return rounds > 0 || (rounds == 0 && signal->task->order < wait->task->order)
+               ? NULL
+               : "which does not come earlier in the global order";
+  if (rounds > 0) return NULL;
+  return wait->task->ahead ? "of a later round, because the ring is shorter than two minibatches"
+                           : "of the same minibatch, because the ring is shorter than one";
 }
 
 /* ---- counts ---- */
@@ -233,7 +248,7 @@ static void check_write(checker *c, const mok_access *write) {
       if (!ordered(c, write->step, other->step, 1))
         find(c, write->step->op->loc, "%s writes a slot of @%s, but no wait makes sure that %s of the lap before has %s it",
              where(c, write->step), write->region->name, where(c, other->step), other->write ? "written" : "read");
-    } else if (other->write && other > write && !ordered(c, write->step, other->step, 0) &&
+    } else if (other->write && other > write && !(other->routes && write->routes) && !ordered(c, write->step, other->step, 0) &&
                !ordered(c, other->step, write->step, 0)) {
       find(c, write->step->op->loc, "%s and %s both write @%s in no order", where(c, write->step), where(c, other->step),
            write->region->name);
@@ -243,12 +258,15 @@ static void check_write(checker *c, const mok_access *write) {
 
 /* ---- steps ---- */
 
-/* Steps of `kind` for the product of `step`, in its task. */
+/* Steps of the product of `step`, in its task: its loads, its stores, or those of one kind. */
 static size_t count_partners(const checker *c, const mok_step *step, mok_ir_op_kind kind) {
   size_t count = 0;
   for (size_t i = 0; i < c->protocol.count; ++i) {
     const mok_step *other = &c->protocol.steps[i];
-    count += other->op->kind == kind && other->op->product == step->op->product && mok_step_same_task(other, step);
+    const bool counts = kind == MOK_IR_LOAD    ? mok_ir_loads(other->op->kind)
+                        : kind == MOK_IR_STORE ? mok_ir_stores(other->op->kind) && other->op->kind != MOK_IR_STORE_PUSHED
+                                               : other->op->kind == kind;
+    count += counts && other->op->product == step->op->product && mok_step_same_task(other, step);
   }
   return count;
 }
@@ -263,10 +281,31 @@ static void check_product_step(checker *c, const mok_step *step) {
   }
   if (!step->worker->shares_cta)
     find(c, step->op->loc, "%s works on a product, whose stages all of its CTA share, by itself", where(c, step));
-  if (step->op->kind != kinds[2]) return;
+  if (!mok_ir_stores(step->op->kind)) return;
   for (size_t i = 0; i < step->position; ++i)
     if (step->task->ops[i].kind == MOK_IR_MMA && step->task->ops[i].product == step->op->product) return;
   find(c, step->op->loc, "%s stores product @%s ahead of its mma", where(c, step), step->op->product->name);
+}
+
+static bool holds(const mok_ir_place *places, size_t count, const char *name) {
+  for (size_t i = 0; i < count; ++i)
+    if (strcmp(places[i].name, name) == 0) return true;
+  return false;
+}
+
+/* Rows that a split store leaves in the product's out, somebody takes to the slots of the same region. */
+static void check_split(checker *c, const mok_step *split) {
+  for (size_t k = 1; k < split->op->write_count; ++k) {
+    const char *slots = split->op->writes[k].name, *out = split->op->writes[0].name;
+    bool taken = false;
+    for (size_t i = 0; i < c->protocol.count && !taken; ++i) {
+      const mok_ir_op *op = c->protocol.steps[i].op;
+      taken = mok_op_table[op->kind].writes_peers && holds(op->reads, op->read_count, out) &&
+              holds(op->writes, op->write_count, slots);
+    }
+    if (!taken)
+      find(c, split->op->loc, "%s leaves rows of other ranks in @%s, but nobody takes them to @%s", where(c, split), out, slots);
+  }
 }
 
 static void check_output(checker *c) {
@@ -339,6 +378,7 @@ static mok_status run(mok_pass_context *context) {
   check_output(&c);
   for (size_t i = 0; i < c.protocol.count; ++i) {
     if (c.protocol.steps[i].op->product) check_product_step(&c, &c.protocol.steps[i]);
+    if (c.protocol.steps[i].op->kind == MOK_IR_STORE_SPLIT) check_split(&c, &c.protocol.steps[i]);
     if (c.protocol.steps[i].op->kind != MOK_IR_WAIT) continue;
     check_wait(&c, &c.protocol.steps[i]);
     check_edges(&c, &c.protocol.steps[i]);

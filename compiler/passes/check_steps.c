@@ -23,7 +23,7 @@ MOK_PRINTF(3, 4) static void complain(checker *c, mok_loc loc, const char *fmt, 
 
 /* ---- what a primitive touches, and who runs it ---- */
 
-typedef enum crew { WHOLE_CTA, WARPGROUPS, ONE_WARP } crew;
+typedef enum crew { WHOLE_CTA, WARPGROUPS, LOADERS, ONE_WARP } crew; /* LOADERS: a warp, a warpgroup where it gathers rows */
 
 typedef struct duty {
   /* Places in order, "row_source x": a region where the plan has one of this name, else what the caller passes; left out where
@@ -40,10 +40,12 @@ static const duty duties[MOK_IR_NUM_OP_KINDS] = {
     [MOK_IR_PLACE_ROWS] = {"route_offsets route_list expert_base expert_rows", "row_source", MOK_IR_ONCE, WHOLE_CTA},
     [MOK_IR_PULL] = {"row_source x", "ring_x", MOK_IR_ROW_BLOCK_PIECE, ONE_WARP},
     [MOK_IR_PUSH] = {"row_source ring_y", "combine", MOK_IR_ROW_BLOCK_PIECE, ONE_WARP},
-    [MOK_IR_LOAD] = {NULL, NULL, MOK_IR_ROW_BLOCK_COLUMN, ONE_WARP},
+    [MOK_IR_LOAD] = {NULL, NULL, MOK_IR_ROW_BLOCK_COLUMN, LOADERS},
+    [MOK_IR_LOAD_GATHERED] = {"row_source x ring_x", "", MOK_IR_ROW_BLOCK_COLUMN, LOADERS},
     [MOK_IR_MMA] = {NULL, NULL, MOK_IR_ROW_BLOCK_COLUMN, WARPGROUPS},
     [MOK_IR_STORE] = {NULL, NULL, MOK_IR_ROW_BLOCK_COLUMN, WARPGROUPS},
     [MOK_IR_STORE_PUSHED] = {"row_source", "combine", MOK_IR_ROW_BLOCK_COLUMN, WARPGROUPS},
+    [MOK_IR_STORE_SPLIT] = {"row_source", "ring_y combine", MOK_IR_ROW_BLOCK_COLUMN, WARPGROUPS},
     [MOK_IR_REDUCE] = {"combine args.topk_weights shared_y", "args.out", MOK_IR_TOKEN, ONE_WARP},
 };
 
@@ -118,7 +120,8 @@ static void check_crew(checker *c, const mok_ir_worker *worker, const mok_ir_op 
   const char *name = mok_ir_op_name(op->kind);
   const mok_plan *plan = c->context->plan;
   const crew who = duties[op->kind].crew;
-  const int64_t all = plan->threads / WARP_THREADS, warps = who == ONE_WARP ? 1 : who == WARPGROUPS ? WARPGROUP_WARPS : all;
+  const bool group = who == WARPGROUPS || (who == LOADERS && plan->own_rows == MOK_OWN_DIRECT);
+  const int64_t all = plan->threads / WARP_THREADS, warps = group ? WARPGROUP_WARPS : who == WHOLE_CTA ? all : 1;
   const int64_t instances = instances_of(plan, op->kind);
   const bool shares = who != ONE_WARP || op->product;
   if (worker->warps.value != warps)
@@ -137,10 +140,19 @@ static void check_crew(checker *c, const mok_ir_worker *worker, const mok_ir_op 
 
 /* A launch says how many CTAs two roles have; what all CTAs do before and after them is nobody's own. */
 static void check_ctas(checker *c, const mok_ir_role *role, const mok_ir_op *op) {
-  const bool all = duties[op->kind].crew == WHOLE_CTA || op->kind == MOK_IR_REDUCE;
+  /* Where no rows move, the CTAs have one role. */
+  const bool all = duties[op->kind].crew == WHOLE_CTA || op->kind == MOK_IR_REDUCE || c->context->plan->sms_comm == 0;
   if (all != (strcmp(role->ctas, "grid") == 0))
     complain(c, op->loc, "mok.%s is the work of %s, role @%s has ctas(%s)", mok_ir_op_name(op->kind),
              all ? "all CTAs: ctas(grid)" : "some CTAs, sms_comm or sms_compute", role->name, role->ctas);
+}
+
+/* Who multiplies works in the plan's clusters, all others by themselves. */
+static void check_cluster(checker *c, const mok_ir_role *role, const mok_ir_op *op) {
+  const int64_t want = op->product ? c->context->plan->cluster : 1;
+  if (role->cluster != want)
+    complain(c, op->loc, "mok.%s: role @%s has clusters of %lld CTAs, not of %lld as the plan has them", mok_ir_op_name(op->kind),
+             role->name, (long long)role->cluster, (long long)want);
 }
 
 static void check_task(checker *c, const mok_ir_role *role, const mok_ir_worker *worker, const mok_ir_task *task) {
@@ -152,6 +164,7 @@ static void check_task(checker *c, const mok_ir_role *role, const mok_ir_worker 
     check_space(c, task, op);
     check_crew(c, worker, op);
     check_ctas(c, role, op);
+    check_cluster(c, role, op);
     for (size_t k = 0; k < i; ++k)
       if (task->ops[k].kind == op->kind && !op->product)
         complain(c, op->loc, "task @%s has mok.%s twice", task->name, mok_ir_op_name(op->kind));
@@ -204,12 +217,27 @@ static int64_t model_value(const mok_model *model, const char *name) {
   return 0;
 }
 
+static bool gathers(const checker *c, const mok_ir_product *p) {
+  for (size_t i = 0; i < c->view->phase_count; ++i)
+    for (size_t k = 0; k < c->view->phases[i].item_count; ++k) {
+      const mok_ir_role *role = c->view->phases[i].items[k].role;
+      for (size_t w = 0; role && w < role->worker_count; ++w)
+        for (size_t t = 0; t < role->workers[w].task_count; ++t)
+          for (size_t o = 0; o < role->workers[w].tasks[t].op_count; ++o) {
+            const mok_ir_op *op = &role->workers[w].tasks[t].ops[o];
+            if (op->kind == MOK_IR_LOAD_GATHERED && op->product == p) return true;
+          }
+    }
+  return false;
+}
+
 static void check_operand(checker *c, const mok_ir_product *p, const char *what, const mok_ir_place *place, int64_t columns) {
   const char *type = place->region ? place->region->type : place->argument->type;
   const char *want =
       mok_arena_printf(c->context->arena, "%s<?x%lldxbf16>", place->region ? "memref" : "tensor", (long long)columns);
   if (strcmp(type, want) != 0) complain(c, p->loc, "product @%s: %s @%s is %s, not %s", p->name, what, place->name, type, want);
-  if (p->rows == MOK_IR_ROW_BLOCK ? !place->region || !place->region->ring : place->region && place->region->ring)
+  const bool by_token = place->argument && gathers(c, p); /* a row block's rows, picked from the caller's tokens */
+  if (p->rows == MOK_IR_ROW_BLOCK ? !by_token && (!place->region || !place->region->ring) : place->region && place->region->ring)
     complain(c, p->loc, "product @%s: %s @%s does not hold its rows by %s", p->name, what, place->name,
              mok_ir_base_name(p->rows));
   if (place->region ? strcmp(place->region->space ? place->region->space : "", "local") != 0 : strcmp(place->name, "x") != 0)

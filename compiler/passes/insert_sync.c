@@ -189,7 +189,8 @@ static mok_status declare_counters(planner *p, const counter_table *table) {
   mok_pass_context *context = p->context;
   const mok_plan *plan = context->plan;
   const int64_t row_blocks = plan->capacity_rows / plan->row_padding;
-  const int64_t token_blocks = (plan->model->tokens_per_gpu + plan->row_padding - 1) / plan->row_padding;
+  const int64_t cluster_rows = plan->row_padding * plan->cluster; /* the CTAs of a cluster have a block each */
+  const int64_t token_blocks = (plan->model->tokens_per_gpu + cluster_rows - 1) / cluster_rows * plan->cluster;
   int64_t word = 0;
   for (size_t i = 0; i < table->count; ++i) {
     const completion *c = &table->list[i];

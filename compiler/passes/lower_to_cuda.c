@@ -90,7 +90,7 @@ static void spell_task(speller *s, MlirOperation phase, MlirOperation task) {
 }
 
 static void spell_worker(speller *s, MlirOperation phase, MlirOperation role, MlirOperation worker) {
-  const bool all = strcmp(text_of(s, role, "ctas"), "grid") == 0;
+  const bool all = strcmp(text_of(s, role, "sym_name"), "all") == 0;
   const char *first = all ? text_of(s, phase, "sym_name") : text_of(s, role, "sym_name");
   put(s, "function", mok_arena_printf(s->context->arena, "%s_%s", first, text_of(s, worker, "sym_name")));
   put(s, "first_warp", count_text(s, worker, "first_warp"));

@@ -54,7 +54,7 @@ bool mok_step_before(const mok_protocol *p, const mok_step *a, const mok_step *b
   /* The stages of product q carry data from load to mma: a .. load q | mma q .. b. */
   for (size_t l = 0; l < p->count; ++l) {
     const mok_step *load = &p->steps[l];
-    if (load->op->kind != MOK_IR_LOAD || load->task != a->task || load->position < a->position) continue;
+    if (!mok_ir_loads(load->op->kind) || load->task != a->task || load->position < a->position) continue;
     for (size_t m = 0; m < p->count; ++m) {
       const mok_step *mma = &p->steps[m];
       if (mma->op->kind == MOK_IR_MMA && mma->task == b->task && mma->position <= b->position &&
@@ -88,6 +88,7 @@ const mok_access *mok_protocol_accesses(mok_arena *arena, const mok_protocol *p,
                                       .region = region,
                                       .write = write,
                                       .peers = heap && (write ? facts->writes_peers : facts->reads_peers),
+                                      .routes = heap && write && facts->writes_routes,
                                       .proxy = write ? facts->writes : facts->reads};
     }
   }

@@ -37,7 +37,8 @@ typedef struct mok_access {
   const mok_step *step;
   const mok_ir_region *region;
   bool write;
-  bool peers; /* other ranks' copies too */
+  bool peers;  /* other ranks' copies too */
+  bool routes; /* slots of its rows' routes */
   mok_proxy proxy;
 } mok_access;
 const mok_access *mok_protocol_accesses(mok_arena *arena, const mok_protocol *p, size_t *count);

@@ -2,6 +2,7 @@
  *
  *   task up { load up }      ->  task up over(column, row_block) extent(up_columns) { load up }
  *   phase experts            ->  phase experts once(shared_up, shared_down) per_minibatch(dispatch, up, down, combine)
+ *                                ahead(dispatch, up)
  *
  * Row blocks vary fastest in a product: tiles that run at the same time share an expert's weight columns in L2. Pieces vary
  * fastest in a move, so that the first row blocks are complete early.
@@ -58,9 +59,11 @@ static mok_status tile_task(mok_pass_context *context, MlirOperation task) {
   if (mlirOperationIsNull(first) || !mok_op_kind_of(first, &kind)) return mok_pass_fail(context, task, "the task has no steps");
   switch (kind) {
     case MOK_IR_LOAD:
+    case MOK_IR_LOAD_GATHERED:
     case MOK_IR_MMA:
     case MOK_IR_STORE:
-    case MOK_IR_STORE_PUSHED: {
+    case MOK_IR_STORE_PUSHED:
+    case MOK_IR_STORE_SPLIT: {
       const char *product = mok_op_text(context->arena, first, "product");
       const char *rows = mok_op_text(context->arena, mok_kernel_symbol(context->kernel, product), "rows");
       set_space(context, task, "column", rows, mok_arena_printf(context->arena, "%s_columns", product));
@@ -68,6 +71,8 @@ static mok_status tile_task(mok_pass_context *context, MlirOperation task) {
     }
     case MOK_IR_PULL:
     case MOK_IR_PUSH:
+      if (context->plan->dispatch_rows < 1)
+        return mok_pass_fail(context, task, "the plan has no rows for a task that moves some");
       set_space(context, task, "row_block", "piece", "row_pieces");
       return MOK_OK;
     case MOK_IR_REDUCE:
@@ -118,6 +123,25 @@ static bool touches(const char *const *writes, const char *const *reads) {
   return false;
 }
 
+static const mok_ir_task *task_named(const task_list *list, const char *name) {
+  for (size_t i = 0; i < list->count; ++i)
+    if (strcmp(list->tasks[i]->name, name) == 0) return list->tasks[i];
+  return NULL;
+}
+
+/* A tile of the second product waits for all tiles of the first in its row block, the last of which have just begun when a
+ * minibatch's first product ends. So everything up to the first product runs a minibatch ahead where the ring has room for it,
+ * and nobody waits. */
+static size_t tasks_ahead(const mok_plan *plan, const task_list *list, const char *const *names, size_t count) {
+  if (!mok_plan_runs_ahead(plan)) return 0;
+  size_t products = 0;
+  for (size_t i = 0; i < count; ++i) {
+    products += task_named(list, names[i])->space == MOK_IR_ROW_BLOCK_COLUMN;
+    if (products == 2) return i;
+  }
+  return 0;
+}
+
 /* Producers before consumers; among ready tasks the first in the module. Tasks on tokens come once, ahead of the minibatches. */
 static mok_status order_phase(mok_pass_context *context, MlirOperation op, const mok_ir_phase *phase) {
   task_list list = {.count = 0};
@@ -153,6 +177,8 @@ static mok_status order_phase(mok_pass_context *context, MlirOperation op, const
       per_minibatch[minibatch_count++] = task->name;
     else if (task->space == MOK_IR_TOKEN_BLOCK_COLUMN) once[once_count++] = task->name;
   }
+  const size_t ahead_count = tasks_ahead(context->plan, &list, per_minibatch, minibatch_count);
+  if (ahead_count > 0) mok_op_set(op, "ahead", mok_attr_texts(context->context, per_minibatch, ahead_count));
   if (once_count > 0) mok_op_set(op, "once", mok_attr_texts(context->context, once, once_count));
   if (minibatch_count > 0) mok_op_set(op, "per_minibatch", mok_attr_texts(context->context, per_minibatch, minibatch_count));
   return MOK_OK;
@@ -179,10 +205,11 @@ static void sort_worker(mok_pass_context *context, MlirOperation phase, MlirOper
 static mok_status run(mok_pass_context *context) {
   const mok_plan *plan = context->plan;
   MlirBlock body = mok_op_body(context->kernel);
-  if (plan->dispatch_rows < 1 || plan->minibatch_rows % plan->row_padding != 0)
+  if (plan->minibatch_rows % plan->row_padding != 0)
     return mok_pass_fail(context, context->kernel, "minibatches of %lld rows are no whole row blocks of %lld",
                          (long long)plan->minibatch_rows, (long long)plan->row_padding);
-  mok_pass_extent(context, "row_pieces", ceil_div(plan->row_padding, plan->dispatch_rows), "ceil(row_padding / dispatch_rows)");
+  if (plan->dispatch_rows > 0) /* rows are moved */
+    mok_pass_extent(context, "row_pieces", ceil_div(plan->row_padding, plan->dispatch_rows), "ceil(row_padding / dispatch_rows)");
   mok_pass_extent(context, "minibatch_blocks", plan->minibatch_rows / plan->row_padding, "minibatch_rows / row_padding");
   MOK_FOR_OPS(op, body) {
     if (mok_op_is(op, "mok.product")) MOK_TRY(tile_product(context, op));

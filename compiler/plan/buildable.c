@@ -12,7 +12,6 @@ mok_status mok_plan_buildable(const mok_plan *p, const mok_target *target) {
   if (p->comm == MOK_COMM_WARPS) return NOT_YET("kernels with schedule.comm = \"warps\"; \"sms\" and \"epilogue\" are there");
   if (p->wire_dedup != 0) return NOT_YET("kernels with schedule.wire_dedup = \"on\"; \"off\" is there");
   if (p->readiness != MOK_READY_TILE) return NOT_YET("kernels with schedule.readiness = \"minibatch\"; \"tile\" is there");
-  if (p->cluster != 1) return NOT_YET("kernels with schedule.cluster = 2; 1 is there");
   if (p->gate_up_m > 128) return NOT_YET("kernels with schedule.tile_m = 256; 64 and 128 are there");
   return MOK_OK;
 }

@@ -5,14 +5,18 @@
 /* Grouped bf16 products of DeepGEMM on H200 take 84 us per 128x256x7168 tile and 26.7 us per 128x256x2048 tile where the tensor
  * cores alone would take 79.4 and 22.7: about 4 us a tile, of which the accumulators' way out grows with the tile. */
 static const double tile_fixed_us = 1.0, tile_out_us = 2.5, tile_out_elements = 128.0 * 256.0;
-/* A minibatch's down tiles start when its last up tile is stored and signalled. */
+/* The only minibatch's down tiles start when its last up tile is stored and signalled. */
 static const double border_us = 3.0;
+/* An up product whose rows are gathered, against one that loads them by tensor copies (Kimi K2 on H200: 130 and 115 thousand
+ * cycles a tile). */
+static const double gather_share = 1.14;
 /* Shared memory of an SM: 128 bytes per cycle near 1.7 GHz. */
 static const double shared_gbs_per_sm = 218.0;
 /* One CTA's counting sort, per route. */
 static const double sort_us_per_route = 0.001;
-/* The issue rate of communicating warps is measured without products beside them; the link's rate moves less. */
-static const double issue_margin = 1.25, link_margin = 1.05;
+/* The issue rate of communicating warps is measured without products beside them; the link's rate moves less. Beside products a
+ * communication SM of an H200 pulls 25 to 33 GB/s where it has 50 alone, and pulls and pushes 20 each where it does both. */
+static const double issue_margin = 1.8, link_margin = 1.05, both_ways_margin = 1.5;
 
 static double us_of(double bytes, double gbs) { return gbs > 0 ? bytes / (gbs * 1e3) : 0; }
 
@@ -46,15 +50,16 @@ double mok_tile_us(const mok_gpu *gpu, const mok_choice *c, int64_t n, int64_t d
  * the same rate per SM and no link to fill. */
 static double move_us(const mok_wire_curve *curve, const mok_choice *c, int64_t warps, double sms, double bytes, double remote) {
   const double per_sm = mok_wire_gbs(curve, c->slot_bytes, (int)warps, 1.0);
-  const double issue = us_of(bytes, per_sm * sms) * issue_margin;
+  const double issue = us_of(bytes, per_sm * sms) * issue_margin * (c->push_warps > 0 ? both_ways_margin : 1.0);
   const double link = us_of(remote, mok_wire_gbs(curve, c->slot_bytes, (int)warps, sms)) * link_margin;
   return mok_max_us(issue, link);
 }
 
 mok_comm_cost mok_comm_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c) {
   mok_comm_cost r = {0};
+  if (!mok_moves_rows(l, c)) return r;
   const double share = mok_wire_share(l, c->dedup), row = (double)l->row_bytes;
-  const double remote = (double)l->remote_rows * share * row, all = (double)l->rows * row;
+  const double remote = (double)l->remote_rows * share * row, all = (double)mok_moved_rows(l, c) * row;
   const double sms = (double)(c->comm == MOK_COMM_WARPS ? c->compute_sms : c->comm_sms);
   const double busier = remote + (double)l->sent_rows * share * row;
   r.wire_us = us_of(busier, gpu->link_gbs);
@@ -67,26 +72,29 @@ mok_comm_cost mok_comm_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_
   }
   if (c->comm == MOK_COMM_WARPS) r.interference_us = us_of(4.0 * all, shared_gbs_per_sm * sms);
   if (c->comm == MOK_COMM_EPILOGUE) {
-    /* Every tile row leaves as one piece per consumer warp, straight from the accumulators' staging. */
+    /* Every tile row leaves as one piece per consumer warp, straight from the accumulators' staging; a store within the GPU
+     * costs what any tile's way out costs. */
     const double per_sm = mok_wire_gbs(&gpu->push, c->down_n * MOK_WIRE_ELEMENT_BYTES, (int)(c->threads / 32 - 4), 1.0);
-    r.interference_us = us_of(all, per_sm * (double)c->compute_sms);
+    r.interference_us = us_of(remote, per_sm * (double)c->compute_sms);
   }
   return r;
 }
 
-/* Tiles of `blocks` row blocks, up then down. The partial wave of up tiles idles, since down waits for it; the partial wave of
- * down tiles is filled by the next minibatch's up tiles. */
-static double minibatch_us(int64_t blocks, int64_t up, int64_t down, int64_t units, double up_us, double down_us) {
-  return (double)mok_ceil_div(blocks * up, units) * up_us + (double)(blocks * down) / (double)units * down_us + border_us;
+/* Tiles of `blocks` row blocks. Up tiles run a minibatch ahead, so that nobody waits where one ends; in the only minibatch the
+ * partial wave of up tiles idles, since down waits for it. */
+static double minibatch_us(int64_t blocks, int64_t up, int64_t down, int64_t units, double up_us, double down_us, bool only) {
+  const double up_waves = only ? (double)mok_ceil_div(blocks * up, units) : (double)(blocks * up) / (double)units;
+  return up_waves * up_us + (double)(blocks * down) / (double)units * down_us + (only ? border_us : 0.0);
 }
 
-static double memory_traffic(const mok_load *l, double minibatches) {
+/* `direct` rows are read from x and written to their slots without a copy between. */
+static double memory_traffic(const mok_load *l, double direct, double minibatches) {
   const double rows = (double)l->rows, hidden = (double)l->hidden, tokens = (double)l->tokens;
   const double expert = (double)(l->up_columns + l->intermediate) * hidden * (double)l->element_bytes;
   double hit = (double)l->local_experts;
   if (rows < hit) hit = rows;
-  /* x read, ring_x, h, y and the slots: each written once and read once. */
-  double bytes = rows * 7.0 * hidden * 2.0 + rows * 2.0 * (double)l->intermediate * 2.0;
+  /* x read, ring_x, y and the slots written and read: once each, as column passes over a minibatch hit in L2; h the same. */
+  double bytes = (rows * 7.0 - direct * 4.0) * hidden * 2.0 + rows * 2.0 * (double)l->intermediate * 2.0;
   bytes += (hit + (minibatches > 1.0 ? minibatches - 1.0 : 0.0)) * expert;
   bytes += tokens * hidden * 2.0 * (l->ranks > 1 ? 3.0 : 1.0);
   if (l->shared > 0)
@@ -95,7 +103,9 @@ static double memory_traffic(const mok_load *l, double minibatches) {
   return bytes;
 }
 
-double mok_memory_floor_us(const mok_load *l, const mok_gpu *gpu) { return us_of(memory_traffic(l, 1.0), gpu->memory_gbs); }
+double mok_memory_floor_us(const mok_load *l, const mok_gpu *gpu) {
+  return us_of(memory_traffic(l, (double)l->local_rows, 1.0), gpu->memory_gbs);
+}
 
 double mok_products_floor_us(const mok_load *l, const mok_gpu *gpu) {
   const double routed = (double)l->rows * (double)(l->up_columns + l->intermediate);
@@ -105,7 +115,7 @@ double mok_products_floor_us(const mok_load *l, const mok_gpu *gpu) {
 
 mok_tile_cost mok_tile_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c) {
   mok_tile_cost r = {0};
-  r.up_us = mok_tile_us(gpu, c, c->up_n, l->hidden, l->element_bytes);
+  r.up_us = mok_tile_us(gpu, c, c->up_n, l->hidden, l->element_bytes) * (c->own_rows == MOK_OWN_DIRECT ? gather_share : 1.0);
   r.down_us = mok_tile_us(gpu, c, c->down_n, l->intermediate, l->element_bytes);
   r.up = mok_tile_columns(l->up_columns, c->up_n);
   r.down = mok_tile_columns(l->hidden, c->down_n);
@@ -127,8 +137,9 @@ mok_cost mok_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c,
   r.down_tile_us = tile->down_us;
   const int64_t full = blocks / c->minibatch_blocks, rest = blocks % c->minibatch_blocks;
   const int64_t last = rest > 0 ? rest : mok_min64(blocks, c->minibatch_blocks);
-  double routed = (double)full * minibatch_us(c->minibatch_blocks, up, down, units, r.up_tile_us, r.down_tile_us);
-  if (rest > 0) routed += minibatch_us(rest, up, down, units, r.up_tile_us, r.down_tile_us);
+  double routed =
+      (double)full * minibatch_us(c->minibatch_blocks, up, down, units, r.up_tile_us, r.down_tile_us, full + (rest > 0) == 1);
+  if (rest > 0) routed += minibatch_us(rest, up, down, units, r.up_tile_us, r.down_tile_us, full == 0);
   const int64_t last_tiles = last * down;
   routed += ((double)mok_ceil_div(last_tiles, units) - (double)last_tiles / (double)units) * r.down_tile_us;
   if (tile->token_blocks > 0)
@@ -137,7 +148,8 @@ mok_cost mok_cost_of(const mok_load *l, const mok_gpu *gpu, const mok_choice *c,
   r.products_us = r.shared_us + routed + comm->interference_us;
   r.comm_us = comm->busy_us;
   r.wire_us = comm->wire_us;
-  r.memory_us = us_of(memory_traffic(l, (double)(full + (rest > 0))), gpu->memory_gbs);
+  const double direct = c->own_rows == MOK_OWN_DIRECT ? (double)l->local_rows : 0.0;
+  r.memory_us = us_of(memory_traffic(l, direct, (double)(full + (rest > 0))), gpu->memory_gbs);
 
   const double row_fill = blocks > 0 ? (double)l->rows / (double)(blocks * c->m) : 0.0;
   const double first_rows = (double)(mok_min64(blocks, c->minibatch_blocks) * c->m) * row_fill;

@@ -10,9 +10,10 @@ enum {
   MOK_SLOT_LIMIT = 4096,      /* bytes of one copy: pieces of this size fill the link with the fewest SMs */
   MOK_MAX_WARP_SLOTS = 4,
   MOK_STAGING_COLUMNS = 128,
-  MOK_STAGING_PADDING = 8, /* columns: rows 16 bytes longer than a power of two begin in different banks */
-  MOK_SHARED_ALIGN = 1024, /* of a 128-byte-swizzled operand */
-  MOK_RING_MINIBATCHES = 4
+  MOK_STAGING_PADDING = 8,     /* columns: rows 16 bytes longer than a power of two begin in different banks */
+  MOK_SHARED_ALIGN = 1024,     /* of a 128-byte-swizzled operand */
+  MOK_RING_MINIBATCHES = 4,    /* dispatch, both products and combine work on one each */
+  MOK_PRODUCT_MINIBATCHES = 3, /* the products alone: one being filled, one that waits its turn, one being read */
 };
 
 static inline int64_t mok_min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -39,7 +40,7 @@ typedef struct mok_load {
 /* One point of the search. Row counts in row blocks of m. */
 typedef struct mok_choice {
   int64_t m, up_n, down_n, k, stages, cluster, threads;
-  int64_t comm, readiness, dedup;
+  int64_t comm, own_rows, readiness, dedup;
   int64_t comm_sms, compute_sms;
   int64_t pull_warps, push_warps, slot_bytes, warp_slots;
   int64_t minibatch_blocks, ring_blocks;
@@ -74,14 +75,28 @@ mok_load mok_load_of(const mok_model *model);
 /* Rows of one rank's experts, padding to m expected with unsorted real routing. Closed form, no transcendental functions. */
 int64_t mok_padded_rows(const mok_load *load, int64_t m);
 /* Rows that hold any routing: every route of every rank on this one, each expert's last block all padding but one row. */
-int64_t mok_capacity_rows(const mok_load *load, int64_t m);
+/* In steps of `blocks` row blocks. */
+int64_t mok_capacity_rows(const mok_load *load, int64_t m, int64_t blocks);
+/* Blocks of which each CTA of a cluster has one, where it does not share the rows of a tile. */
+static inline int64_t mok_blocks_at_once(const mok_choice *c) { return c->m > 128 ? 1 : c->cluster; }
+
+/* The description's word, or what "auto" stands for: direct where this version builds it. */
+int64_t mok_own_rows_of(const mok_model *model);
+/* Rows that communication copies: with own_rows = "direct" only those of other ranks. */
+static inline int64_t mok_moved_rows(const mok_load *l, const mok_choice *c) {
+  return c->own_rows == MOK_OWN_DIRECT ? l->remote_rows : l->rows;
+}
+/* One rank that reads and writes its rows in place has nobody to move rows for. */
+static inline bool mok_moves_rows(const mok_load *l, const mok_choice *c) {
+  return l->ranks > 1 || c->own_rows != MOK_OWN_DIRECT;
+}
 
 /* Share of the routes to peers that remains with one copy per (token, rank), 1 without. */
 double mok_wire_share(const mok_load *load, int64_t dedup);
 
 /* tiles.c */
 typedef struct mok_tile_list {
-  mok_choice tiles[64]; /* m, n, k, stages, cluster, threads and the communication warps filled in */
+  mok_choice tiles[256]; /* m, n, k, stages, cluster, threads and the communication warps filled in */
   size_t count;
 } mok_tile_list;
 int64_t mok_tile_columns(int64_t columns, int64_t n); /* tiles across */
@@ -91,6 +106,8 @@ int64_t mok_sms_per_tile(int64_t m);
 int64_t mok_stages_that_fit(const mok_choice *c, const mok_load *load, const mok_gpu *gpu);
 /* Tiles worth costing for `comm`, best first, every fixed schedule field respected. m = 0: any m. Empty: nothing fits. */
 void mok_tiles_list(const mok_model *model, const mok_load *load, const mok_gpu *gpu, int64_t comm, mok_tile_list *out);
+/* Why "auto" does not choose clusters of two; NULL: it may. */
+const char *mok_pairs_problem(const mok_model *model, const mok_gpu *gpu);
 /* Threads, warps and slots that follow from the tile and the placement. */
 void mok_roles_of(mok_choice *c, const mok_load *load, const mok_gpu *gpu);
 
@@ -119,12 +136,16 @@ mok_layout mok_layout_of(mok_arena *arena, const mok_model *model, const mok_cho
 int64_t mok_rank_bytes(const mok_model *model, const mok_choice *c, int64_t capacity_rows); /* heap and local of that layout */
 int64_t mok_saved_bytes(const mok_model *model, const mok_load *load, int64_t m);
 
+/* Partial waves of a minibatch have tiles of the next one: there is one, and the ring has room for both. */
+static inline bool mok_fills_waves(const mok_plan *p) { return mok_plan_runs_ahead(p) && p->padded_rows > p->minibatch_rows; }
+
 /* reason.c: why[] and warnings of a filled plan. */
 typedef struct mok_alternatives {
-  double forward_us[3]; /* by placement, 0: nothing fits */
-  double dedup_us[2];   /* off, on */
-  double cluster_us;    /* pairs of CTAs, 0: nothing fits */
-  int64_t ring_wanted;  /* minibatches before memory or capacity cut it */
+  double forward_us[3];  /* by placement, 0: nothing fits */
+  double dedup_us[2];    /* off, on */
+  double cluster_us;     /* pairs of CTAs, 0: nothing fits */
+  double own_rows_us[2]; /* copy, direct; 0: nothing fits */
+  int64_t ring_wanted;   /* minibatches before memory or capacity cut it */
 } mok_alternatives;
 void mok_reasons(mok_arena *arena, mok_plan *plan, const mok_load *load, const mok_choice *c, const mok_cost *cost,
                  const mok_alternatives *other);

@@ -68,20 +68,23 @@ static void add_heap(map *to, const mok_model *m) {
     add(to, MOK_SPACE_HEAP, "dy", "bf16", m->tokens_per_gpu, m->hidden, "gradient of out, read by peers");
 }
 
+static bool moves_rows(const mok_model *m, const mok_choice *c) { return m->gpus > 1 || c->own_rows != MOK_OWN_DIRECT; }
+
 static void add_local(map *to, const mok_model *m, const mok_choice *c, int64_t capacity_rows) {
   const int64_t experts = mok_local_experts_max(m), blocks = capacity_rows / c->m, ring = c->ring_blocks * c->m;
-  const bool shared = m->shared_experts > 0;
-  const int64_t per_block = c->comm == MOK_COMM_EPILOGUE ? 3 : 4; /* with y in a ring, its reader counts, too */
-  const int64_t words = per_block * blocks + (shared ? mok_ceil_div(m->tokens_per_gpu, c->m) : 0);
+  const bool shared = m->shared_experts > 0, moves = moves_rows(m, c), y = moves && c->comm != MOK_COMM_EPILOGUE;
+  const int64_t per_block = 2 + moves + y; /* of h, and who is done with it; x has arrived; y's reader is done with it */
+  const int64_t at_once = mok_blocks_at_once(c);
+  const int64_t words = per_block * blocks + (shared ? mok_ceil_div(m->tokens_per_gpu, c->m * at_once) * at_once : 0);
   add(to, MOK_SPACE_LOCAL, "control", "u32", 8, 32, "epoch, ticket, exits, grid barrier, abort, error record, spare");
   add(to, MOK_SPACE_LOCAL, "counters", "u32", 2, words, "two sets by epoch parity");
   add(to, MOK_SPACE_LOCAL, "expert_base", "i32", experts + 1, 1, "first padded row of each local expert");
   add(to, MOK_SPACE_LOCAL, "expert_rows", "i32", experts, 1, "real rows of each local expert");
-  add(to, MOK_SPACE_LOCAL, "block_expert", "i32", blocks, 1, "local expert of each row block");
+  add(to, MOK_SPACE_LOCAL, "block_expert", "i32", blocks, 1, "local expert and real rows of each row block");
   add(to, MOK_SPACE_LOCAL, "row_source", "route", capacity_rows, 1, "rank and route of each padded row; rank -1: padding");
-  add_operand(to, m, "ring_x", "ring_x_scales", ring, m->hidden, "dispatched rows");
+  if (moves) add_operand(to, m, "ring_x", "ring_x_scales", ring, m->hidden, "dispatched rows");
   add_operand(to, m, "ring_h", "ring_h_scales", ring, m->intermediate, "activations");
-  if (c->comm != MOK_COMM_EPILOGUE) add(to, MOK_SPACE_LOCAL, "ring_y", "bf16", ring, m->hidden, "expert outputs");
+  if (y) add(to, MOK_SPACE_LOCAL, "ring_y", "bf16", ring, m->hidden, "expert outputs");
   if (m->passes & MOK_PASS_BACKWARD) {
     add(to, MOK_SPACE_LOCAL, "ring_dy", "bf16", ring, m->hidden, "dispatched gradients of y");
     add(to, MOK_SPACE_LOCAL, "ring_dh", "bf16", ring, mok_up_columns(m), "gradients of gate and up");
@@ -112,13 +115,15 @@ static void add_shared(map *to, const mok_model *m, const mok_choice *c) {
   add_at(to, r);
 
   const int64_t slots = (c->pull_warps + c->push_warps) * c->warp_slots;
-  r.role = "comm";
-  r.offset = c->comm == MOK_COMM_WARPS ? mok_round_up(to->bytes[MOK_SPACE_SHARED], r.align) : 0;
-  r.name = "slots", r.rows = slots, r.columns = c->slot_bytes, r.doc = "pieces of rows on their way; pulling warps first";
-  add_at(to, r);
-  r.offset = mok_round_up(r.offset + slots * c->slot_bytes, r.align);
-  r.name = "slot_barriers", r.columns = 8, r.doc = "one per slot";
-  add_at(to, r);
+  if (slots > 0) {
+    r.role = "comm";
+    r.offset = c->comm == MOK_COMM_WARPS ? mok_round_up(to->bytes[MOK_SPACE_SHARED], r.align) : 0;
+    r.name = "slots", r.rows = slots, r.columns = c->slot_bytes, r.doc = "pieces of rows on their way; pulling warps first";
+    add_at(to, r);
+    r.offset = mok_round_up(r.offset + slots * c->slot_bytes, r.align);
+    r.name = "slot_barriers", r.columns = 8, r.doc = "one per slot";
+    add_at(to, r);
+  }
 
   r.role = "";
   r.offset = mok_round_up(to->bytes[MOK_SPACE_SHARED], r.align);
@@ -170,7 +175,7 @@ int64_t mok_saved_bytes(const mok_model *m, const mok_load *l, int64_t tile_rows
   const double bound = (m->imbalance.present ? m->imbalance.value : 1.0) * (double)l->rows;
   int64_t rows = (int64_t)bound;
   if ((double)rows < bound) ++rows;
-  rows = mok_min64(mok_round_up(rows + l->local_experts * (tile_rows - 1), tile_rows), mok_capacity_rows(l, tile_rows));
+  rows = mok_min64(mok_round_up(rows + l->local_experts * (tile_rows - 1), tile_rows), mok_capacity_rows(l, tile_rows, 1));
   int64_t columns = 0;
   if (m->save != MOK_SAVE_NONE) columns += m->hidden;
   if (m->save == MOK_SAVE_ALL) columns += l->up_columns + m->intermediate;

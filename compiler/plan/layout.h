@@ -7,13 +7,14 @@
  *          combine         T*k x H bf16     y of each route, written by the expert's owner
  *   local  control         8 x 32 u32       lines: epoch, ticket, exits, grid barrier, abort, error record (2 lines), spare
  *          counters        2 x W u32        two sets by epoch parity; W words: x_ready, h_ready, y_ready, y_done per row block
- *                                           (capacity_rows / row_padding each), then shared_h_ready per token block; with
- *                                           comm = epilogue h_done in place of the two of y
+ *                                           (capacity_rows / row_padding each), then shared_h_ready per token block; without
+ *                                           ring_y h_done in place of the two of y, without ring_x no x_ready
  *          expert_base     E_local_max+1 i32  first padded row of each local expert; the last one is the total
  *          expert_rows     E_local_max i32    real rows of each local expert
- *          block_expert    row blocks i32     local expert of each row block
+ *          block_expert    row blocks i32     local expert and real rows of each row block
  *          row_source      capacity_rows route  {i32 rank, i32 route} of each padded row; rank -1: padding
- *          ring_x ring_h ring_y   ring_rows x H | I | H bf16; no ring_y with comm = epilogue
+ *          ring_x ring_h ring_y   ring_rows x H | I | H bf16; no ring_y with comm = epilogue; R = 1 with own_rows = direct has
+ *                                           only ring_h, and no slots below
  *          shared_h shared_y      T x shared_intermediate | H bf16, only with a shared expert
  *   shared pipeline        stages x bytes of the larger stage   compute; both products use the same stages, A before B
  *          staging         m x min(n, 128) + 8 bf16             compute; a wider tile leaves in pieces of 128 columns

@@ -45,9 +45,16 @@ int64_t mok_padded_rows(const mok_load *l, int64_t m) {
 }
 
 /* A token may name one expert twice and both routes count, so min(k, E_local) routes of a token are not a bound: k are. */
-int64_t mok_capacity_rows(const mok_load *l, int64_t m) {
+int64_t mok_capacity_rows(const mok_load *l, int64_t m, int64_t blocks) {
   const int64_t padded_experts = mok_min64(l->local_experts, l->worst_routes);
-  return mok_max64(mok_round_up(l->worst_routes + padded_experts * (m - 1), m), m);
+  return mok_max64(mok_round_up(l->worst_routes + padded_experts * (m - 1), blocks * m), blocks * m);
+}
+
+int64_t mok_own_rows_of(const mok_model *m) {
+  if (m->own_rows != MOK_AUTO) return m->own_rows;
+  const bool built = m->dtype == MOK_BF16 && !(m->passes & MOK_PASS_BACKWARD) && m->comm != MOK_COMM_WARPS;
+  const bool has_movers = m->gpus == 1 && m->comm_sms != MOK_AUTO && m->comm_sms > 0; /* the user has given SMs to copies */
+  return built && !has_movers ? MOK_OWN_DIRECT : MOK_OWN_COPY;
 }
 
 /* Expected distinct remote ranks of a token, (R-1)(1-(1-1/R)^k), against its k(R-1)/R remote routes. */

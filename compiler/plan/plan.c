@@ -33,7 +33,7 @@ static int64_t rank_bytes(const mok_layout *layout) { return layout->bytes[MOK_S
 static int64_t bytes_with(const mok_model *model, mok_choice c, int64_t minibatches) {
   const mok_load load = mok_load_of(model);
   c.ring_blocks = minibatches * c.minibatch_blocks;
-  return mok_rank_bytes(model, &c, mok_capacity_rows(&load, c.m));
+  return mok_rank_bytes(model, &c, mok_capacity_rows(&load, c.m, mok_blocks_at_once(&c)));
 }
 
 /* Sets the ring. Returns the minibatches wanted before capacity and memory cut them. */
@@ -42,12 +42,13 @@ static int64_t choose_ring(const mok_model *model, const mok_load *l, const mok_
     c->ring_blocks = model->ring_rows / c->m;
     return c->ring_blocks / c->minibatch_blocks;
   }
-  const int64_t needed = mok_ceil_div(mok_capacity_rows(l, c->m) / c->m, c->minibatch_blocks);
-  int64_t minibatches = mok_min64(MOK_RING_MINIBATCHES, needed);
+  const int64_t most = mok_moves_rows(l, c) ? MOK_RING_MINIBATCHES : MOK_PRODUCT_MINIBATCHES;
+  const int64_t needed = mok_ceil_div(mok_capacity_rows(l, c->m, mok_blocks_at_once(c)) / c->m, c->minibatch_blocks);
+  int64_t minibatches = mok_min64(most, needed);
   const int64_t free_bytes = gpu->memory_bytes - (l->weight_bytes < gpu->memory_bytes ? l->weight_bytes : 0);
   while (minibatches > 1 && bytes_with(model, *c, minibatches) > free_bytes) --minibatches;
   c->ring_blocks = minibatches * c->minibatch_blocks;
-  return mok_min64(MOK_RING_MINIBATCHES, needed);
+  return mok_min64(most, needed);
 }
 
 /* Largest token count whose workspace fits, -1: none. */
@@ -88,12 +89,13 @@ static mok_alternatives price_others(const mok_model *model, const mok_load *l, 
   mok_cost r;
   for (int64_t comm = 0; comm < 3; ++comm) {
     mok_tile_list list;
-    if (comm == chosen->comm) {
+    if (comm == chosen->comm || !mok_moves_rows(l, chosen)) {
       other.forward_us[comm] = cost->forward_us;
       continue;
     }
     mok_model moved = *model;
     moved.comm_sms = MOK_AUTO;
+    moved.own_rows = chosen->own_rows;
     moved.tile_m = chosen->m;
     mok_tiles_list(&moved, l, gpu, comm, &list);
     for (size_t i = 0; i < list.count; ++i) {
@@ -101,7 +103,8 @@ static mok_alternatives price_others(const mok_model *model, const mok_load *l, 
       if (tile.up_n != chosen->up_n || tile.down_n != chosen->down_n) continue;
       tile.dedup = chosen->dedup;
       tile.readiness = chosen->readiness;
-      if (mok_search_tile(&moved, l, gpu, &tile, &c, &r)) other.forward_us[comm] = r.forward_us;
+      if (!mok_search_tile(&moved, l, gpu, &tile, &c, &r)) continue;
+      if (other.forward_us[comm] <= 0 || r.forward_us < other.forward_us[comm]) other.forward_us[comm] = r.forward_us;
     }
   }
   mok_choice tile = *chosen;
@@ -109,18 +112,29 @@ static mok_alternatives price_others(const mok_model *model, const mok_load *l, 
   other.dedup_us[chosen->dedup] = cost->forward_us;
   if (mok_search_tile(model, l, gpu, &tile, &c, &r)) other.dedup_us[tile.dedup] = r.forward_us;
 
+  mok_model movers = *model;
+  movers.comm_sms = MOK_AUTO;
   tile = *chosen;
-  if (chosen->cluster == 1 && model->comm_sms == MOK_AUTO && gpu->mma != MOK_MMA_HOST && gpu->sms - model->reserved_sms >= 4) {
-    tile.cluster = 2;
+  tile.own_rows = !chosen->own_rows;
+  mok_roles_of(&tile, l, gpu);
+  other.own_rows_us[chosen->own_rows] = cost->forward_us;
+  if (mok_search_tile(&movers, l, gpu, &tile, &c, &r)) other.own_rows_us[tile.own_rows] = r.forward_us;
+
+  tile = *chosen;
+  if (model->cluster == MOK_AUTO && model->comm_sms == MOK_AUTO && gpu->mma != MOK_MMA_HOST &&
+      gpu->sms - model->reserved_sms >= 4) {
+    tile.cluster = 3 - chosen->cluster;
     if (gpu->mma == MOK_MMA_TCGEN05 && chosen->m == 128 && model->tile_m == MOK_AUTO) tile.m = 256;
     mok_roles_of(&tile, l, gpu);
-    if (mok_search_tile(model, l, gpu, &tile, &c, &r)) other.cluster_us = r.forward_us;
+    if (tile.m == chosen->m || tile.cluster == 2)
+      if (mok_search_tile(model, l, gpu, &tile, &c, &r)) other.cluster_us = r.forward_us;
   }
   return other;
 }
 
 /* Rows of one task: the more the cheaper to signal, but every warp that moves rows gets four tasks of a minibatch. */
 static int64_t choose_dispatch_rows(const mok_choice *c) {
+  if (c->pull_warps == 0) return 0;
   const int64_t warps = mok_max64(1, (c->comm == MOK_COMM_WARPS ? c->compute_sms : c->comm_sms) * c->pull_warps);
   int64_t rows = 32;
   while (rows > 4 && c->minibatch_blocks * c->m / rows < 4 * warps) rows /= 2;
@@ -160,7 +174,7 @@ static void fill(mok_plan *p, const mok_model *model, const mok_load *l, const m
   p->idle_permille = idle_permille(l, c);
   p->ring_rows = c->ring_blocks * c->m;
   p->ring_slots = c->ring_blocks;
-  p->capacity_rows = mok_capacity_rows(l, c->m);
+  p->capacity_rows = mok_capacity_rows(l, c->m, mok_blocks_at_once(c));
   p->row_padding = c->m;
   p->expected_rows = l->rows;
   p->padded_rows = mok_padded_rows(l, c->m);
@@ -176,8 +190,9 @@ static void fill(mok_plan *p, const mok_model *model, const mok_load *l, const m
   }
   const double share = mok_wire_share(l, c->dedup);
   p->dispatch_bytes = p->combine_bytes = (int64_t)((double)(l->remote_rows * l->row_bytes) * share);
-  p->local_copy_bytes = 2 * l->local_rows * l->row_bytes;
+  p->local_copy_bytes = c->own_rows == MOK_OWN_DIRECT ? 0 : 2 * l->local_rows * l->row_bytes;
   p->comm = c->comm;
+  p->own_rows = c->own_rows;
   p->readiness = c->readiness;
   p->wire_dedup = c->dedup;
   p->dispatch_rows = choose_dispatch_rows(c);
@@ -195,6 +210,25 @@ static void fill(mok_plan *p, const mok_model *model, const mok_load *l, const m
       round3(mok_max_us(mok_products_floor_us(l, &p->gpu), mok_max_us(cost->wire_us, mok_memory_floor_us(l, &p->gpu))));
 }
 
+/* The best of the placements that kernels are built for; on equal terms communication SMs, which take nothing from the
+ * products. */
+static bool search_placements(const mok_model *model, const mok_load *l, const mok_gpu *gpu, int64_t dedup, mok_choice *best,
+                              mok_cost *best_cost) {
+  if (model->comm != MOK_AUTO) return mok_search(model, l, gpu, model->comm, dedup, best, best_cost);
+  static const int64_t placements[] = {MOK_COMM_SMS, MOK_COMM_EPILOGUE};
+  bool found = false;
+  for (size_t i = 0; i < sizeof placements / sizeof placements[0]; ++i) {
+    mok_choice c;
+    mok_cost cost;
+    if (!mok_search(model, l, gpu, placements[i], dedup, &c, &cost)) continue;
+    if (found && (!mok_moves_rows(l, &c) || cost.forward_us >= 0.99 * best_cost->forward_us)) continue;
+    *best = c;
+    *best_cost = cost;
+    found = true;
+  }
+  return found;
+}
+
 mok_status mok_plan_make(mok_arena *arena, mok_diag *diag, const mok_model *model, const mok_gpu *gpu, const mok_plan **out) {
   *out = NULL;
   mok_plan *p = MOK_NEW(arena, mok_plan);
@@ -207,18 +241,17 @@ mok_status mok_plan_make(mok_arena *arena, mok_diag *diag, const mok_model *mode
   mok_schedule_check(model, &load, &p->gpu, diag);
   if (mok_diag_errors(diag) > errors) return mok_diag_status(diag, MOK_ERR_NO_PLAN);
 
-  const int64_t comm = model->comm != MOK_AUTO ? model->comm : MOK_COMM_SMS;
   const int64_t dedup = model->wire_dedup != MOK_AUTO ? model->wire_dedup : 0;
   mok_choice c;
   mok_cost cost;
-  if (!mok_search(model, &load, &p->gpu, comm, dedup, &c, &cost)) {
+  if (!search_placements(model, &load, &p->gpu, dedup, &c, &cost)) {
     mok_diag_report(diag, MOK_SEVERITY_ERROR, model->loc[MOK_FIELD_gpu], "leave tile_m, tile_n and stages to the planner",
                     "no tile fits the %" PRId64 " bytes of shared memory of %s with this schedule", p->gpu.shared_bytes_per_block,
                     p->gpu.name);
     return mok_diag_status(diag, MOK_ERR_NO_PLAN);
   }
   const int64_t ring_wanted = choose_ring(model, &load, &p->gpu, &c);
-  p->layout = mok_layout_of(arena, model, &c, mok_capacity_rows(&load, c.m));
+  p->layout = mok_layout_of(arena, model, &c, mok_capacity_rows(&load, c.m, mok_blocks_at_once(&c)));
   if (rank_bytes(&p->layout) > p->gpu.memory_bytes) return refuse_memory(arena, diag, model, &p->gpu, &c, &p->layout);
 
   fill(p, model, &load, &c, &cost);

@@ -32,6 +32,13 @@ typedef struct mok_plan {
   size_t warning_count;
 } mok_plan;
 
+/* The first product runs a minibatch ahead of the second: the ring has room for the minibatch that is filled, the one that waits
+ * its turn and the one that is read, or for all rows. */
+static inline bool mok_plan_runs_ahead(const mok_plan *p) {
+  const int64_t minibatches = p->ring_rows / p->minibatch_rows;
+  return minibatches >= 3 || (minibatches == 2 && p->ring_rows >= p->capacity_rows);
+}
+
 typedef enum mok_plan_kind { MOK_PK_INT, MOK_PK_WORD, MOK_PK_US } mok_plan_kind;
 typedef struct mok_plan_info {
   const char *group, *sub, *key, *name;

@@ -49,15 +49,16 @@ static void reasons_of_sms(mok_arena *arena, mok_plan *p, const mok_load *l, con
   const mok_model *m = p->model;
   if (m->gpu.sms != MOK_AUTO) WHY(sms_total, "topology.gpu overrides the row's count");
   else WHY(sms_total, "row %s", p->gpu.name);
-  const double rows_bytes = (double)l->rows * (double)l->row_bytes;
-  if (c->comm == MOK_COMM_WARPS) WHY(sms_comm, "none: comm = \"warps\" moves rows in the compute CTAs");
+  const double rows_bytes = (double)mok_moved_rows(l, c) * (double)l->row_bytes;
+  if (!mok_moves_rows(l, c)) WHY(sms_comm, "none: nothing to move");
+  else if (c->comm == MOK_COMM_WARPS) WHY(sms_comm, "none: comm = \"warps\" moves rows in the compute CTAs");
   else if (m->comm_sms != MOK_AUTO) WHY(sms_comm, "fixed by schedule.comm_sms");
   else
     WHY(sms_comm, "need %s GB/s of rows %s; these take %s us of the products' %s, margin included",
         mok_short_text(arena, cost->products_us > 0 ? rows_bytes / cost->products_us / 1e3 : 0.0),
         c->comm == MOK_COMM_EPILOGUE ? "in" : "each way", mok_short_text(arena, cost->comm_us),
         mok_short_text(arena, cost->products_us));
-  WHY(sms_compute, "all others%s", c->cluster == 2 ? ", in pairs" : "");
+  WHY(sms_compute, "all%s%s", c->comm_sms > 0 ? " others" : "", c->cluster == 2 ? ", in pairs" : "");
   if (p->sms_reserved > m->reserved_sms) WHY(sms_reserved, "schedule.reserved_sms, and what no pair could use");
   else WHY(sms_reserved, "schedule.reserved_sms");
   WHY(grid, "one CTA per SM, all co-resident");
@@ -71,10 +72,14 @@ static void reasons_of_tiles(mok_arena *arena, mok_plan *p, const mok_load *l, c
   const double up_ideal = (double)l->up_columns, down_ideal = (double)l->hidden;
   const int64_t up = mok_tile_columns(l->up_columns, c->up_n), down = mok_tile_columns(l->hidden, c->down_n);
   if (m->cluster != MOK_AUTO) WHY(cluster, "fixed by schedule.cluster");
-  else if (c->cluster == 2) WHY(cluster, "two SMs share a 256-row tile");
-  else if (other->cluster_us > 0 && other->cluster_us < 0.98 * cost->forward_us)
-    WHY(cluster, "pairs of CTAs are predicted at %s us against %s, but this version does not build them",
-        mok_short_text(arena, other->cluster_us), mok_short_text(arena, cost->forward_us));
+  else if (c->m > 128) WHY(cluster, "two SMs share a 256-row tile");
+  else if (c->cluster == 2 && other->cluster_us > 0)
+    WHY(cluster, "pairs multicast weights to each other: predicted %s us, single CTAs %s",
+        mok_short_text(arena, cost->forward_us), mok_short_text(arena, other->cluster_us));
+  else if (c->cluster == 2) WHY(cluster, "pairs multicast weights to each other");
+  else if (other->cluster_us > 0 && other->cluster_us < 0.98 * cost->forward_us && mok_pairs_problem(m, &p->gpu))
+    WHY(cluster, "pairs of CTAs are predicted at %s us against %s, but %s", mok_short_text(arena, other->cluster_us),
+        mok_short_text(arena, cost->forward_us), mok_pairs_problem(m, &p->gpu));
   else WHY(cluster, "pairs of CTAs would not pay by 2 %%");
   const double pad = p->expected_rows > 0 ? (double)p->padded_rows / (double)p->expected_rows : 1.0;
   CHOSEN(gate_up_m, tile_m, "%s rows an expert, %s with padding for each real one; best predicted of 64 and 128",
@@ -116,21 +121,24 @@ static void reasons_of_rows(mok_arena *arena, mok_plan *p, const mok_load *l, co
   WHY(waves_gate_up, "%" D " tiles on %" D " SMs: %s", c->minibatch_blocks * up, c->compute_sms, mok_decimal(arena, up_waves, 2));
   WHY(waves_down, "%" D " tiles on %" D " SMs: %s", c->minibatch_blocks * down, c->compute_sms,
       mok_decimal(arena, down_waves, 2));
-  WHY(idle_permille, "last wave of each product, weighted by tile time");
+  WHY(idle_permille, "last wave of each product, weighted by tile time%s",
+      mok_fills_waves(p) ? "; tiles of the minibatch beside it fill it" : "");
 
+  const bool moves = mok_moves_rows(l, c);
   const int64_t ring = p->ring_rows / p->minibatch_rows, laps = mok_ceil_div(p->capacity_rows, p->ring_rows);
   if (m->ring_rows != MOK_AUTO)
     WHY(ring_rows, "fixed by schedule.ring_rows: %" D " minibatch%s, up to %" D " laps", ring, ring == 1 ? "" : "es", laps);
   else if (ring < other->ring_wanted)
     WHY(ring_rows, "%" D " minibatch%s: memory has no room for %" D, ring, ring == 1 ? "" : "es", other->ring_wanted);
-  else if (ring < MOK_RING_MINIBATCHES)
+  else if (ring < (moves ? MOK_RING_MINIBATCHES : MOK_PRODUCT_MINIBATCHES))
     WHY(ring_rows, "%" D " minibatch%s hold%s all rows there can be: never a second lap", ring, ring == 1 ? "" : "es",
         ring == 1 ? "s" : "");
+  else if (!moves) WHY(ring_rows, "%" D " minibatches: one that is filled, one that waits its turn, one that is read", ring);
   else
     WHY(ring_rows, "%" D " minibatches; 2 would stall dispatch behind %s", ring,
         c->comm == MOK_COMM_EPILOGUE ? "the down product" : "combine");
   WHY(ring_slots, "one row block of %" D " rows each; worst case %" D " lap%s", c->m, laps, laps == 1 ? "" : "s");
-  WHY(ring_bytes, "%" D " rows of x, h%s", p->ring_rows, c->comm == MOK_COMM_EPILOGUE ? "" : " and y");
+  WHY(ring_bytes, "%" D " rows of %s", p->ring_rows, !moves ? "h" : c->comm == MOK_COMM_EPILOGUE ? "x, h" : "x, h and y");
   WHY(capacity_rows, "every route of %" D " rank%s on one, %" D " x %" D " x %" D ", and padding: never a dropped route",
       l->ranks, l->ranks == 1 ? "" : "s", l->ranks, l->tokens, l->top_k);
   WHY(row_padding, "the row tile: a block belongs to one expert");
@@ -153,7 +161,9 @@ static void reasons_of_memory(mok_arena *arena, mok_plan *p, const mok_load *l, 
   WHY(weight_bytes, "%s; %" D " experts%s; the caller's", mok_bytes_text(arena, p->weight_bytes), l->local_experts,
       l->shared > 0 ? " and the shared one" : "");
   WHY(shared_bytes_per_cta, "of %" D "; %s", p->gpu.shared_bytes_per_block,
-      c->comm == MOK_COMM_WARPS ? "stages, outgoing tile and slots together" : "the larger of the two roles");
+      !mok_moves_rows(l, c)       ? "stages and outgoing tile"
+      : c->comm == MOK_COMM_WARPS ? "stages, outgoing tile and slots together"
+                                  : "the larger of the two roles");
 }
 
 static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, const mok_choice *c,
@@ -168,9 +178,22 @@ static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, co
         l->rows);
     WHY(combine_bytes, "%s: the same rows back", mok_bytes_text(arena, p->combine_bytes));
   }
-  WHY(local_copy_bytes, "%s: %" D " rows of its own, in and out", mok_bytes_text(arena, p->local_copy_bytes), l->local_rows);
+  if (c->own_rows == MOK_OWN_DIRECT) WHY(local_copy_bytes, "its own rows are read from x and written to their slots");
+  else WHY(local_copy_bytes, "%s: %" D " rows of its own, in and out", mok_bytes_text(arena, p->local_copy_bytes), l->local_rows);
+  if (m->own_rows != MOK_AUTO) WHY(own_rows, "fixed by schedule.own_rows");
+  else if (m->dtype != MOK_BF16) WHY(own_rows, "rows are converted to the products' type on their way");
+  else if (m->passes & MOK_PASS_BACKWARD) WHY(own_rows, "the backward pass needs the dispatched rows");
+  else if (c->comm == MOK_COMM_WARPS) WHY(own_rows, "the loading warps move rows");
+  else if (c->own_rows == MOK_OWN_COPY && l->ranks == 1 && m->comm_sms != MOK_AUTO)
+    WHY(own_rows, "schedule.comm_sms is there to copy them");
+  else
+    WHY(own_rows, "predicted %s us, \"%s\" %s%s", mok_short_text(arena, other->own_rows_us[c->own_rows]),
+        c->own_rows == MOK_OWN_DIRECT ? "copy" : "direct", mok_short_text(arena, other->own_rows_us[!c->own_rows]),
+        l->ranks > 1 ? "; of several ranks unmeasured, so only on request" : "");
   if (m->comm != MOK_AUTO) {
     WHY(comm, "fixed by schedule.comm");
+  } else if (!mok_moves_rows(l, c)) {
+    WHY(comm, "nothing to move");
   } else {
     mok_buf text = mok_buf_make(arena);
     const double mine = other->forward_us[c->comm];
@@ -182,7 +205,6 @@ static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, co
       better[i] = other->forward_us[i] < 0.98 * mine;
     }
     if (better[MOK_COMM_WARPS]) mok_buf_puts(&text, "; \"warps\" is not in this version");
-    if (better[MOK_COMM_EPILOGUE]) mok_buf_puts(&text, "; \"epilogue\" is unmeasured, so only on request");
     p->why[MOK_PLAN_comm] = text.data;
   }
   CHOSEN(readiness, readiness, "a tile waits for its own row block, not for its minibatch");
@@ -197,6 +219,12 @@ static void reasons_of_comm(mok_arena *arena, mok_plan *p, const mok_load *l, co
     WHY(wire_dedup, "on would send %.0f %% of the rows: predicted %s us, off %s%s", 100.0 * share,
         mok_short_text(arena, other->dedup_us[1]), mok_short_text(arena, other->dedup_us[0]),
         pays ? "; this version builds off only" : "");
+  }
+  if (!mok_moves_rows(l, c)) {
+    static const mok_plan_id none[] = {MOK_PLAN_dispatch_rows, MOK_PLAN_pull_warps, MOK_PLAN_push_warps, MOK_PLAN_slot_bytes,
+                                       MOK_PLAN_warp_slots};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; ++i) p->why[none[i]] = "nothing to move";
+    return;
   }
   const int64_t tasks = p->minibatch_rows / p->dispatch_rows;
   WHY(dispatch_rows, "%" D " tasks a minibatch for %" D " pulling warps", tasks,

@@ -9,9 +9,13 @@
 static void check_sms(const mok_model *model, const mok_gpu *gpu, mok_diag *diag) {
   const int64_t left = gpu->sms - model->reserved_sms;
   const bool pair = model->cluster == 2 || model->tile_m == 256;
-  const bool warps = model->comm == MOK_COMM_WARPS;
+  const bool alone = model->gpus == 1 && mok_own_rows_of(model) == MOK_OWN_DIRECT;
+  const bool warps = alone || model->comm == MOK_COMM_WARPS; /* one role */
   const int64_t unit = pair ? 2 : 1, roles = warps ? 1 : 2;
   char hint[160];
+  if (alone && model->comm_sms > 0)
+    REFUSE(comm_sms, "0 or \"auto\"; or own_rows = \"copy\"",
+           "schedule.comm_sms = %" PRId64 ", but one rank with own_rows = \"direct\" moves no rows", model->comm_sms);
   if (gpu->sms < roles * unit) {
     snprintf(hint, sizeof hint, "sms = %" PRId64 " or more: one %s for each role", roles * unit, pair ? "pair" : "SM");
     REFUSE(gpu, hint, "topology.gpu has %" PRId64 " SM%s, too few for a kernel", gpu->sms, gpu->sms == 1 ? "" : "s");
@@ -56,6 +60,7 @@ static void check_tile(const mok_model *model, const mok_load *l, const mok_gpu 
   mok_choice c = {.m = model->tile_m != MOK_AUTO ? model->tile_m : 64, .k = k};
   c.up_n = c.down_n = model->tile_n != MOK_AUTO ? model->tile_n : 16;
   c.comm = model->comm != MOK_AUTO ? model->comm : MOK_COMM_SMS;
+  c.own_rows = mok_own_rows_of(model);
   c.cluster = model->cluster != MOK_AUTO ? model->cluster : mok_sms_per_tile(c.m);
   mok_roles_of(&c, l, gpu);
   const int64_t fit = mok_stages_that_fit(&c, l, gpu), wanted = model->stages != MOK_AUTO ? model->stages : 2;
@@ -77,8 +82,9 @@ static void check_tile(const mok_model *model, const mok_load *l, const mok_gpu 
 }
 
 static void check_rows(const mok_model *model, mok_diag *diag) {
-  const int64_t m = model->tile_m != MOK_AUTO ? model->tile_m : 64;
-  const char *origin = model->tile_m != MOK_AUTO ? "tile_m" : "the smallest tile";
+  const bool pair = model->cluster == 2 && (model->tile_m == MOK_AUTO || model->tile_m <= 128);
+  const int64_t m = (model->tile_m != MOK_AUTO ? model->tile_m : 64) * (pair ? 2 : 1);
+  const char *origin = pair ? "a tile for each CTA of a pair" : model->tile_m != MOK_AUTO ? "tile_m" : "the smallest tile";
   char hint[96];
   if (model->minibatch_rows != MOK_AUTO && model->minibatch_rows % m != 0) {
     snprintf(hint, sizeof hint, "for example %" PRId64, mok_round_up(model->minibatch_rows, m));
@@ -92,7 +98,19 @@ static void check_rows(const mok_model *model, mok_diag *diag) {
   }
 }
 
+static void check_own_rows(const mok_model *model, mok_diag *diag) {
+  if (model->own_rows != MOK_OWN_DIRECT) return;
+  const char *hint = "own_rows = \"copy\", or \"auto\"";
+  if (model->dtype != MOK_BF16)
+    REFUSE(own_rows, hint, "schedule.own_rows = \"direct\", but rows of x must be converted to the products' type on their way");
+  if (model->passes & MOK_PASS_BACKWARD)
+    REFUSE(own_rows, hint, "schedule.own_rows = \"direct\", but the backward pass needs the dispatched rows");
+  if (model->comm == MOK_COMM_WARPS)
+    REFUSE(own_rows, hint, "schedule.own_rows = \"direct\", but with comm = \"warps\" the loading warps move rows");
+}
+
 void mok_schedule_check(const mok_model *model, const mok_load *l, const mok_gpu *gpu, mok_diag *diag) {
+  check_own_rows(model, diag);
   check_sms(model, gpu, diag);
   check_tile(model, l, gpu, diag);
   check_rows(model, diag);

@@ -34,11 +34,12 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
   const mok_comm_cost comm = mok_comm_cost_of(l, gpu, c);
   if (model->minibatch_rows != MOK_AUTO) {
     c->minibatch_blocks = model->minibatch_rows / c->m;
+    if (c->minibatch_blocks % mok_blocks_at_once(c) != 0) return;
     const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
     keep_better(within_tile, c, &cost, best, best_cost, found);
     return;
   }
-  const int64_t capacity = mok_capacity_rows(l, c->m) / c->m;
+  const int64_t capacity = mok_capacity_rows(l, c->m, mok_blocks_at_once(c)) / c->m;
   const int64_t least = mok_min64(blocks_of_waves(l, c, model->waves), capacity);
   const int64_t step = mok_max64(1, least / 16);
   if (model->ring_rows != MOK_AUTO) { /* the minibatch divides the ring */
@@ -46,6 +47,7 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
     for (int64_t count = mok_min64(mok_max64(1, ring / least), MAX_RING_MINIBATCHES); count >= 1; --count) {
       if (ring % count != 0) continue;
       c->minibatch_blocks = ring / count;
+      if (c->minibatch_blocks % mok_blocks_at_once(c) != 0) continue;
       const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
       keep_better(within_tile, c, &cost, best, best_cost, found);
     }
@@ -53,7 +55,7 @@ static void search_minibatch(const mok_model *model, const mok_load *l, const mo
   }
   const int64_t expected = mok_max64(1, tile->blocks);
   for (int64_t i = 0; i < MINIBATCH_STEPS; ++i) {
-    const int64_t blocks = least + i * step;
+    const int64_t blocks = mok_round_up(least + i * step, mok_blocks_at_once(c));
     if (blocks > capacity || (i > 0 && blocks >= expected + step)) break;
     c->minibatch_blocks = blocks;
     const mok_cost cost = mok_cost_of(l, gpu, c, tile, &comm);
@@ -69,7 +71,7 @@ bool mok_search_tile(const mok_model *model, const mok_load *l, const mok_gpu *g
   const mok_tile_cost tile_cost = mok_tile_cost_of(l, gpu, tile);
   mok_choice c = *tile;
   bool found = false;
-  if (c.comm == MOK_COMM_WARPS) {
+  if (c.comm == MOK_COMM_WARPS || !mok_moves_rows(l, &c)) {
     c.comm_sms = 0;
     c.compute_sms = sms / c.cluster * c.cluster;
     if (c.compute_sms > 0) search_minibatch(model, l, gpu, &tile_cost, &c, best, best_cost, &found);

@@ -34,6 +34,8 @@ int64_t mok_stages_that_fit(const mok_choice *c, const mok_load *l, const mok_gp
 void mok_roles_of(mok_choice *c, const mok_load *l, const mok_gpu *gpu) {
   c->threads = 128 * (1 + cta_rows(c) / 64); /* a loading warpgroup and one warpgroup per 64 rows */
   const int64_t warps = c->threads / 32;
+  c->pull_warps = c->push_warps = c->slot_bytes = c->warp_slots = 0;
+  if (!mok_moves_rows(l, c)) return;
   switch (c->comm) {
     case MOK_COMM_WARPS: /* the loading warpgroup has three idle warps */
       c->pull_warps = 2;
@@ -94,25 +96,51 @@ static int64_t max_rows(const mok_gpu *gpu) {
   return gpu->mma == MOK_MMA_HOST ? 64 : 128; /* one CTA's; pairs are costed apart */
 }
 
-void mok_tiles_list(const mok_model *model, const mok_load *l, const mok_gpu *gpu, int64_t comm, mok_tile_list *out) {
+/* Tiles of one shape: rows, cluster and the way of a rank's own rows are in it. */
+static void add_tiles(const mok_model *model, const mok_load *l, const mok_gpu *gpu, const mok_choice *shape,
+                      mok_tile_list *out) {
   enum { WIDTHS = 4 };
+  scored_n up[WIDTHS], down[WIDTHS];
+  const size_t ups = best_widths(model, l, gpu, shape, l->up_columns, l->hidden, up, WIDTHS);
+  const size_t downs = best_widths(model, l, gpu, shape, l->hidden, l->intermediate, down, WIDTHS);
+  for (size_t i = 0; i < ups; ++i) {
+    for (size_t j = 0; j < downs; ++j) {
+      mok_choice c = *shape;
+      c.up_n = up[i].n;
+      c.down_n = down[j].n;
+      const int64_t fit = mok_stages_that_fit(&c, l, gpu);
+      c.stages = model->stages != MOK_AUTO ? model->stages : mok_min64(fit, MOK_MAX_STAGES);
+      if (c.stages < 2 || c.stages > fit) continue;
+      out->tiles[out->count++] = c;
+    }
+  }
+}
+
+/* CTAs in pairs that multiply by the same weights: where products run on wgmma, and SMs come in pairs. */
+const char *mok_pairs_problem(const mok_model *model, const mok_gpu *gpu) {
+  if (gpu->mma != MOK_MMA_WGMMA || model->dtype != MOK_BF16 || model->comm == MOK_COMM_WARPS ||
+      (model->passes & MOK_PASS_BACKWARD))
+    return "this version does not build them";
+  const bool even =
+      gpu->sms % 2 == 0 && model->reserved_sms % 2 == 0 && (model->comm_sms == MOK_AUTO || model->comm_sms % 2 == 0);
+  return even && gpu->sms - model->reserved_sms >= 4 ? NULL : "SMs of an odd count have no partner";
+}
+
+void mok_tiles_list(const mok_model *model, const mok_load *l, const mok_gpu *gpu, int64_t comm, mok_tile_list *out) {
   out->count = 0;
+  /* Of several ranks copies, unless asked: rows in place have been measured on one. */
+  const int64_t own = model->own_rows == MOK_AUTO && model->gpus > 1 ? MOK_OWN_COPY : mok_own_rows_of(model);
+  const int64_t least_own = model->own_rows == MOK_AUTO ? MOK_OWN_COPY : own;
   for (int64_t m = model->tile_m != MOK_AUTO ? model->tile_m : max_rows(gpu); m >= 64; m /= 2) {
-    mok_choice shape = {.m = m, .up_n = 16, .down_n = 16, .k = l->element_bytes == 2 ? 64 : 128, .comm = comm};
-    shape.cluster = model->cluster != MOK_AUTO ? model->cluster : mok_sms_per_tile(m);
-    mok_roles_of(&shape, l, gpu);
-    scored_n up[WIDTHS], down[WIDTHS];
-    const size_t ups = best_widths(model, l, gpu, &shape, l->up_columns, l->hidden, up, WIDTHS);
-    const size_t downs = best_widths(model, l, gpu, &shape, l->hidden, l->intermediate, down, WIDTHS);
-    for (size_t i = 0; i < ups; ++i) {
-      for (size_t j = 0; j < downs; ++j) {
-        mok_choice c = shape;
-        c.up_n = up[i].n;
-        c.down_n = down[j].n;
-        const int64_t fit = mok_stages_that_fit(&c, l, gpu);
-        c.stages = model->stages != MOK_AUTO ? model->stages : mok_min64(fit, MOK_MAX_STAGES);
-        if (c.stages < 2 || c.stages > fit) continue;
-        out->tiles[out->count++] = c;
+    const int64_t one = model->cluster != MOK_AUTO ? model->cluster : mok_sms_per_tile(m);
+    const int64_t most = model->cluster == MOK_AUTO && !mok_pairs_problem(model, gpu) ? 2 : one;
+    for (int64_t cluster = one; cluster <= most; ++cluster) {
+      for (int64_t way = own; way >= least_own; --way) {
+        mok_choice shape = {.m = m, .up_n = 16, .down_n = 16, .k = l->element_bytes == 2 ? 64 : 128, .comm = comm};
+        shape.own_rows = way;
+        shape.cluster = cluster;
+        mok_roles_of(&shape, l, gpu);
+        add_tiles(model, l, gpu, &shape, out);
       }
     }
     if (model->tile_m != MOK_AUTO) break;

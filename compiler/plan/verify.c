@@ -26,13 +26,21 @@ static int64_t tiles_over(int64_t columns, int64_t n) { return ceil_to(columns, 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* A single rank that reads and writes its rows in place has none to copy. */
+static bool moves_rows(const mok_plan *p) { return !(p->model->gpus == 1 && p->own_rows == MOK_OWN_DIRECT); }
+
 static void check_ctas(verifier *v) {
   const mok_plan *p = v->plan;
   const mok_model *m = p->model;
   RULE(sms_total, p->sms_total == p->gpu.sms && p->sms_total > 0, "SMs of the GPU row");
   RULE(sms_total, m->gpu.sms == MOK_AUTO || p->sms_total == m->gpu.sms, "topology.gpu.sms fixes it");
-  RULE(sms_comm, p->comm == MOK_COMM_WARPS ? p->sms_comm == 0 : p->sms_comm >= 1, "one SM at least, none with comm = warps");
-  if (p->comm != MOK_COMM_WARPS) KEEPS(sms_comm, comm_sms);
+  if (moves_rows(p)) {
+    RULE(sms_comm, p->comm == MOK_COMM_WARPS ? p->sms_comm == 0 : p->sms_comm >= 1, "one SM at least, none with comm = warps");
+    if (p->comm != MOK_COMM_WARPS) KEEPS(sms_comm, comm_sms);
+  } else {
+    RULE(sms_comm, p->sms_comm == 0, "nobody moves rows");
+    RULE(sms_comm, m->comm_sms == MOK_AUTO || m->comm_sms == 0, "schedule.comm_sms asks for none");
+  }
   RULE(sms_compute, p->sms_compute >= 1, "one SM at least");
   RULE(sms_reserved, p->sms_reserved >= m->reserved_sms, "schedule.reserved_sms at least");
   RULE(sms_reserved, p->sms_comm + p->sms_compute + p->sms_reserved == p->sms_total, "comm + compute + reserved = total");
@@ -77,7 +85,8 @@ static void check_minibatch(verifier *v) {
   const int64_t narrow = least(up_columns, m->hidden), tile_elements = INT64_C(2) * p->gpu.sms * 128 * 256;
   RULE(two_wave_rows, p->two_wave_rows * narrow >= tile_elements && (p->two_wave_rows - 1) * narrow < tile_elements,
        "fewest rows with two 128x256 tiles for every SM");
-  RULE(minibatch_rows, p->minibatch_rows > 0 && p->minibatch_rows % p->row_padding == 0, "a multiple of the row tile");
+  const int64_t step = p->row_padding * (p->gate_up_m == 256 ? 1 : p->cluster);
+  RULE(minibatch_rows, p->minibatch_rows > 0 && p->minibatch_rows % step == 0, "a row tile for each CTA of a cluster");
   KEEPS(minibatch_rows, minibatch_rows);
   if (v->status) return;
   const int64_t slots = p->gate_up_m == 256 ? p->sms_compute / 2 : p->sms_compute;
@@ -107,11 +116,11 @@ static void check_rows(verifier *v) {
   for (int64_t rank = 0; rank < m->gpus; ++rank)
     largest = most(largest, (rank + 1) * m->experts / m->gpus - rank * m->experts / m->gpus);
   const int64_t all = m->gpus * m->tokens_per_gpu * m->top_k;
-  RULE(capacity_rows, p->capacity_rows % p->row_padding == 0, "whole row blocks");
+  const int64_t step = p->row_padding * (p->gate_up_m == 256 ? 1 : p->cluster);
+  RULE(capacity_rows, p->capacity_rows % step == 0, "a row block for each CTA of a cluster");
   RULE(capacity_rows, p->capacity_rows >= all + least(largest, all) * (p->row_padding - 1),
        "every route on one rank, and padding");
-  RULE(capacity_rows, p->capacity_rows < all + least(largest, all) * (p->row_padding - 1) + 2 * p->row_padding,
-       "no more than that");
+  RULE(capacity_rows, p->capacity_rows < all + least(largest, all) * (p->row_padding - 1) + 2 * step, "no more than that");
   RULE(expected_rows, p->expected_rows * m->experts >= all * largest && (p->expected_rows - 1) * m->experts < all * largest,
        "the busiest rank's share of all routes");
   RULE(padded_rows, p->padded_rows % p->row_padding == 0, "whole row blocks");
@@ -130,7 +139,8 @@ static void check_rows(verifier *v) {
   RULE(dispatch_bytes, p->dispatch_bytes >= 0 && (p->wire_dedup ? p->dispatch_bytes <= remote : p->dispatch_bytes == remote),
        "rows from peers, at most once each");
   RULE(combine_bytes, p->combine_bytes == p->dispatch_bytes, "the way back is as long");
-  RULE(local_copy_bytes, p->local_copy_bytes == 2 * own * row, "rows of its own, in and out");
+  RULE(local_copy_bytes, p->local_copy_bytes == (p->own_rows == MOK_OWN_DIRECT ? 0 : 2 * own * row),
+       "rows of its own, in and out, unless they stay in place");
 }
 
 /* Shape of a region, 0 rows where it must be absent. */
@@ -152,20 +162,21 @@ static void check_shapes(verifier *v) {
   const mok_model *m = p->model;
   const int64_t blocks = p->capacity_rows / p->row_padding, experts = tiles_over(m->experts, m->gpus);
   const int64_t operand = m->dtype == MOK_BF16 ? 2 : 1, routes = m->tokens_per_gpu * m->top_k;
-  const int64_t token_blocks = m->shared_experts > 0 ? tiles_over(m->tokens_per_gpu, p->row_padding) : 0;
-  const int64_t peers = m->gpus > 1, shared = m->shared_experts > 0, y = p->comm != MOK_COMM_EPILOGUE;
+  const int64_t step = p->gate_up_m == 256 ? 1 : p->cluster; /* blocks come in whole clusters */
+  const int64_t token_blocks = m->shared_experts > 0 ? tiles_over(m->tokens_per_gpu, p->row_padding * step) * step : 0;
+  const int64_t peers = m->gpus > 1, shared = m->shared_experts > 0, x = moves_rows(p), y = x && p->comm != MOK_COMM_EPILOGUE;
   shape(v, "flags", 2 * m->gpus, 32, 4);
   shape(v, "x", peers * m->tokens_per_gpu, peers * m->hidden, 2);
   shape(v, "route_offsets", m->experts + 1, 1, 4);
   shape(v, "route_list", routes, 1, 4);
   shape(v, "combine", routes, m->hidden, 2);
   shape(v, "control", 8, 32, 4);
-  shape(v, "counters", 2, (3 + y) * blocks + token_blocks, 4);
+  shape(v, "counters", 2, (2 + x + y) * blocks + token_blocks, 4);
   shape(v, "expert_base", experts + 1, 1, 4);
   shape(v, "expert_rows", experts, 1, 4);
   shape(v, "block_expert", blocks, 1, 4);
   shape(v, "row_source", p->capacity_rows, 1, 8);
-  shape(v, "ring_x", p->ring_rows, m->hidden, operand);
+  shape(v, "ring_x", x * p->ring_rows, x * m->hidden, operand);
   shape(v, "ring_h", p->ring_rows, m->intermediate, operand);
   shape(v, "ring_y", y * p->ring_rows, y * m->hidden, 2);
   shape(v, "shared_h", shared * m->tokens_per_gpu, shared * m->shared_intermediate, operand);
@@ -177,7 +188,7 @@ static void check_shapes(verifier *v) {
   shape(v, "staging", p->gate_up_m / pair, least(wide, 128) + 8, 2);
   shape(v, "barriers", 2 * p->gate_up_stages, 8, 1);
   shape(v, "slots", (p->pull_warps + p->push_warps) * p->warp_slots, p->slot_bytes, 1);
-  shape(v, "slot_barriers", (p->pull_warps + p->push_warps) * p->warp_slots, 8, 1);
+  shape(v, "slot_barriers", (p->pull_warps + p->push_warps) * p->warp_slots, x * 8, 1);
   shape(v, "cta", 64, 1, 4);
 }
 
@@ -222,6 +233,19 @@ static void check_schedule(verifier *v) {
   KEEPS(readiness, readiness);
   RULE(wire_dedup, p->wire_dedup == 0 || p->wire_dedup == 1, "off or on");
   KEEPS(wire_dedup, wire_dedup);
+  RULE(own_rows, p->own_rows == MOK_OWN_COPY || p->own_rows == MOK_OWN_DIRECT, "copy or direct");
+  KEEPS(own_rows, own_rows);
+  RULE(own_rows, p->own_rows == MOK_OWN_COPY || (m->dtype == MOK_BF16 && !(m->passes & MOK_PASS_BACKWARD)),
+       "rows of x are an operand as they are, and nobody needs them again");
+  if (!moves_rows(p)) {
+    const char *none = "0 where nobody moves rows";
+    RULE(dispatch_rows, p->dispatch_rows == 0, none);
+    RULE(pull_warps, p->pull_warps == 0, none);
+    RULE(push_warps, p->push_warps == 0, none);
+    RULE(slot_bytes, p->slot_bytes == 0, none);
+    RULE(warp_slots, p->warp_slots == 0, none);
+    return;
+  }
   RULE(dispatch_rows, p->dispatch_rows >= 1 && p->row_padding % p->dispatch_rows == 0, "divides the row tile");
   RULE(pull_warps, p->pull_warps >= 1 && p->pull_warps <= p->warps, "1 to the CTA's warps");
   RULE(push_warps, p->comm == MOK_COMM_EPILOGUE ? p->push_warps == 0 : p->push_warps >= 1,

@@ -41,13 +41,13 @@ void mok_warnings(mok_arena *arena, mok_plan *p, const mok_load *l, const mok_co
            up, down, p->sms_compute, m->waves, m->waves * p->sms_compute, (p->idle_permille + 5) / 10);
     else if (p->waves_gate_up < m->waves || p->waves_down < m->waves)
       WARN("a minibatch of %" D " rows fills less than %" D " waves of %" D " SMs", p->minibatch_rows, m->waves, p->sms_compute);
-    else if (p->idle_permille >= 150)
+    else if (p->idle_permille >= 150 && !mok_fills_waves(p))
       WARN("%" D " %% of the compute SMs' time idles in partial waves of a minibatch", (p->idle_permille + 5) / 10);
     const double padding = (double)(p->padded_rows - p->expected_rows) / (double)p->expected_rows;
     if (padding >= 0.2)
       WARN("padding: %s rows an expert in blocks of %" D ", so %" D " rows are computed for %" D " real ones",
            mok_short_text(arena, (double)l->rows / (double)l->local_experts), p->row_padding, p->padded_rows, p->expected_rows);
-    if (cost->comm_us > cost->products_us && cost->comm_us >= cost->memory_us)
+    if (cost->comm_us > 1.05 * cost->products_us && cost->comm_us >= cost->memory_us) /* closer, SMs are split as they should */
       WARN("moving rows takes %s us, the products %s: tensor cores idle about %.0f %% of the layer",
            mok_short_text(arena, cost->comm_us), mok_short_text(arena, cost->products_us),
            100.0 * (1.0 - cost->products_us / cost->forward_us));
@@ -57,8 +57,11 @@ void mok_warnings(mok_arena *arena, mok_plan *p, const mok_load *l, const mok_co
            100.0 * (1.0 - cost->products_us / cost->forward_us));
   }
   if (p->ring_rows < 2 * p->minibatch_rows && p->capacity_rows > p->ring_rows)
-    WARN("the ring holds one minibatch: dispatch of the next one waits for %s of this one",
-         p->comm == MOK_COMM_EPILOGUE ? "the products" : "combine");
+    WARN("the ring holds one minibatch: %s of the next one waits for %s of this one",
+         p->pull_warps == 0 ? "the up product" : "dispatch",
+         p->pull_warps == 0             ? "the down product"
+         : p->comm == MOK_COMM_EPILOGUE ? "the products"
+                                        : "combine");
   if (m->wire_dedup == MOK_AUTO && other->dedup_us[1] > 0 && other->dedup_us[1] < 0.95 * other->dedup_us[0])
     WARN("one copy per (token, rank) on the wire is predicted %.0f %% faster; not in this version",
          100.0 * (other->dedup_us[0] / other->dedup_us[1] - 1.0));

@@ -59,7 +59,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 782,                  /* [m] on H200, the same chip; 668 when hot; 989 [d] */
         .fp8_tflops = 1402,                  /* [m] on H200; 1979 [d] */
         .memory_gbs = 3000,                  /* [s] 4300 * 3.35 / 4.8 */
-        .l2_gbs = 10000,                     /* [e] 128x128 bf16 tiles, which need 12 TB/s at peak, stay near 650 TFLOP/s [p] */
+        .l2_gbs = 8400,                      /* [m] on H200: 128x256x64 steps without multicast take 1.09 of the products' time */
         NVLINK4,
         LATENCIES,
         .source = "data sheet; products and link measured on H200; memory scaled",
@@ -77,7 +77,7 @@ const mok_gpu mok_gpus[] = {
         .bf16_tflops = 782,                  /* [m] 8192-cubed product, cool; 668 hot */
         .fp8_tflops = 1402,                  /* [m] */
         .memory_gbs = 4300,                  /* [m] copy; 4800 [d] */
-        .l2_gbs = 10000,                     /* [e] 128x128 bf16 tiles, which need 12 TB/s at peak, stay near 650 TFLOP/s [p] */
+        .l2_gbs = 8400,                      /* [m] on H200: 128x256x64 steps without multicast take 1.09 of the products' time */
         NVLINK4,
         LATENCIES,
         .source = "measured on two H200s with 18 links; capacities from the data sheet",

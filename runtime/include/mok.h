@@ -69,6 +69,7 @@ typedef struct mok_kernel_info {
   int gated;                            /* 0: the activation has no gate, mok_forward_args.gate is not used */
   int comm_ctas, compute_ctas;          /* most CTAs of one rank */
   int64_t symmetric_bytes, local_bytes; /* of one rank, as planned */
+  int cluster;                          /* CTAs start in clusters of so many: counts of CTAs are multiples of it */
 } mok_kernel_info;
 mok_status mok_kernel_query(const mok_kernel *kernel, mok_kernel_info *info);
 

@@ -58,6 +58,9 @@ MOK_HOST_UNCHECKED static void mok_mbarrier_check(mok_engine *e, mok_mbarrier *b
   (void)mok_release_add(&b->phases);
 }
 
+/* `bytes` are to come by copies in the phase under way; no arrival. */
+MOK_HOST_UNCHECKED static inline void mok_mbarrier_expect(mok_mbarrier *b, unsigned bytes) { b->bytes += bytes; }
+
 /* One arrival; `bytes` are to come by copies. */
 MOK_HOST_UNCHECKED static void mok_mbarrier_arrive(mok_mbarrier *b, unsigned bytes) {
   mok_engine *e = mok_host;

@@ -60,10 +60,14 @@ static void check_launch(mok_engine *e, const mok_args *args) {
              args->num_ranks_here, PLAN_GPUS);
   else if (args->phases == 0 || (args->phases & ~(unsigned)MOK_PHASE_ALL) != 0)
     mok_fail(e, MOK_HOST_BAD_LAUNCH, "phases is 0x%x; it is a non-empty set of bits of 0x%x", args->phases, MOK_PHASE_ALL);
-  else if (args->comm_ctas < 1 || args->comm_ctas > PLAN_SMS_COMM)
-    mok_fail(e, MOK_HOST_BAD_LAUNCH, "comm_ctas is %d; the plan allows 1 to %d", args->comm_ctas, PLAN_SMS_COMM);
+  else if (args->comm_ctas < (PLAN_SMS_COMM > 0) || args->comm_ctas > PLAN_SMS_COMM)
+    mok_fail(e, MOK_HOST_BAD_LAUNCH, "comm_ctas is %d; the plan allows %d to %d", args->comm_ctas, PLAN_SMS_COMM > 0,
+             PLAN_SMS_COMM);
   else if (args->compute_ctas < 1 || args->compute_ctas > PLAN_SMS_COMPUTE)
     mok_fail(e, MOK_HOST_BAD_LAUNCH, "compute_ctas is %d; the plan allows 1 to %d", args->compute_ctas, PLAN_SMS_COMPUTE);
+  else if (args->comm_ctas % PLAN_CLUSTER != 0 || args->compute_ctas % PLAN_CLUSTER != 0)
+    mok_fail(e, MOK_HOST_BAD_LAUNCH, "comm_ctas is %d and compute_ctas %d; they start in clusters of %d", args->comm_ctas,
+             args->compute_ctas, PLAN_CLUSTER);
   for (int r = 0; e->result == MOK_HOST_OK && r < PLAN_GPUS; ++r) {
     const mok_rank_args *rank = &args->ranks[r];
     const int tokens = rank->tokens_dev ? *rank->tokens_dev : rank->tokens;
@@ -227,9 +231,10 @@ static void run_ctas(mok_engine *e, const mok_host_launch_t *launch, int ctas) {
   mok_release_store(&e->launched, 1);
   mok_schedule(e);
   (void)mok_acquire(&e->launched);
-  if (e->result == MOK_HOST_OK && e->report->stuck == 0)
+  const bool left = e->report->stuck == 0; /* all fibers: else words say how far they came */
+  if (e->result == MOK_HOST_OK && left)
     for (int i = 0; i < ctas; ++i) check_mbarriers(e, &e->ctas[i]);
-  if (e->result == MOK_HOST_OK && !e->quiet) {
+  if (e->result == MOK_HOST_OK && left && !e->quiet && !e->deadlocked) {
     check_control(e, args, epochs, "after");
     for (int r = 0; r < PLAN_GPUS && e->detector; ++r) check_counters_end(e, &args->ranks[r], epochs[r]);
   }

@@ -171,7 +171,7 @@ MOK_FN mok_cta mok_enter(const mok_args *launch) {
       mok_record_input(c.args, MOK_INPUT_BAD_TOKENS, MOK_INPUT_TOKENS, (unsigned)c.tokens, MOK_INPUT_TOKENS, (unsigned)c.tokens);
     c.tokens = 0;
   }
-  c.token_blocks = (c.tokens + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
+  c.token_blocks = mok_blocks_of(c.tokens);
 
   unsigned *next = mok_counter_set(&c, c.epoch + 1);
   const mok_index first = (mok_index)COUNTER_WORDS * c.cta / c.ctas, end = (mok_index)COUNTER_WORDS * (c.cta + 1) / c.ctas;

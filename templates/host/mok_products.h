@@ -29,15 +29,38 @@ MOK_HOST_UNCHECKED MOK_FN void mok_stage_barriers(mok_host_cta *host, int slot) 
   mok_mbarrier_init(&host->empty[slot], P::instances);
 }
 
+/* The next stage in turn, when it is free. */
 template <class P>
-MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k, const char *function = __builtin_FUNCTION(),
-                           int line = __builtin_LINE()) {
+MOK_FN int mok_free_stage(mok_cta *c) {
   mok_host_cta *host = c->host;
   const int slot = (int)(c->stage % MOK_STAGES);
   const unsigned lap = c->stage++ / MOK_STAGES;
   mok_stage_barriers<P>(host, slot);
   if (lap > 0) mok_mbarrier_wait(&host->empty[slot], lap, MOK_WAITS_FREE_STAGE, slot);
-  mok_mbarrier *full = &host->full[slot];
+  return slot;
+}
+
+/* Loads of the stage's B; its barrier expects their bytes. */
+template <class P>
+MOK_FN void mok_load_b(mok_cta *c, const mok_task *t, int k, int slot, const char *function, int line) {
+  enum : int { pitch = mok_stage<P>::pitch };
+  char *b = (char *)mok_stage_data(c, slot) + P::m * pitch;
+  const int first = k * P::k, valid = 2 * mok_min(P::k, P::k_extent - first);
+  const int halves = P::gated ? 2 : 1, columns = P::n / halves, first_column = t->column * columns;
+  for (int half = 0; half < halves; ++half) {
+    const mok_rows rows = P::b(c, t, half);
+    const int real = mok_max(0, mok_min(columns, P::columns - first_column));
+    const mok_copy copy = {b + half * columns * pitch, pitch, columns, pitch,
+                           (const char *)(rows.base + first_column * rows.stride + first), 2 * rows.stride, real, valid};
+    mok_issue_load(&c->host->full[slot], (unsigned)(columns * pitch), copy, function, line, "bulk load of a stage");
+  }
+}
+
+template <class P>
+MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k, const char *function = __builtin_FUNCTION(),
+                           int line = __builtin_LINE()) {
+  const int slot = mok_free_stage<P>(c);
+  mok_mbarrier *full = &c->host->full[slot];
   if (c->aborted) {
     mok_mbarrier_arrive(full, 0);
     return;
@@ -50,20 +73,7 @@ MOK_FN void mok_load_stage(mok_cta *c, const mok_task *t, int k, const char *fun
   const mok_copy rows_a = {a,       pitch, t->rows, pitch, (const char *)(P::a(c, t) + first), 2 * (long long)P::a_stride,
                            t->rows, valid};
   mok_issue_load(full, P::m * pitch, rows_a, function, line, "bulk load of a stage"); /* padding rows are nobody's */
-  const int halves = P::gated ? 2 : 1, columns = P::n / halves, first_column = t->column * columns;
-  for (int half = 0; half < halves; ++half) {
-    const mok_rows rows = P::b(c, t, half);
-    const int real = mok_max(0, mok_min(columns, P::columns - first_column));
-    const mok_copy rows_b = {a + (P::m + half * columns) * pitch,
-                             pitch,
-                             columns,
-                             pitch,
-                             (const char *)(rows.base + first_column * rows.stride + first),
-                             2 * rows.stride,
-                             real,
-                             valid};
-    mok_issue_load(full, (unsigned)(columns * pitch), rows_b, function, line, "bulk load of a stage");
-  }
+  mok_load_b<P>(c, t, k, slot, function, line);
   mok_preempt();
 }
 
@@ -240,6 +250,23 @@ MOK_FN void mok_store_activated(mok_cta *c, const mok_task *t, mok_accumulator<P
         return activate(P::gated ? sum[column] : 0.0f, sum[P::gated ? width + column : column]);
       },
       function, line);
+}
+
+template <class P>
+MOK_FN void mok_store_split(mok_cta *c, const mok_task *t, mok_accumulator<P> &acc, const char *function = __builtin_FUNCTION(),
+                            int line = __builtin_LINE()) {
+  static_assert(P::columns == PLAN_HIDDEN && !P::gated, "a row of this rank's is a row of region combine");
+  const int first = t->column * P::n;
+  if (c->aborted) return;
+  const mok_route *source = mok_read_source(c, t, 0, t->rows, function, line);
+  mok_store_rows<P>(
+      c, t, acc, mok_min(P::n, P::columns - first), 0,
+      [&](int row) {
+        if (mok_is_moved(c, source[row])) return P::out(c, t) + (mok_index)row * P::out_stride + first;
+        mok_bf16 *slots = (mok_bf16 *)mok_heap(c, c->args->rank, LAYOUT_COMBINE_OFFSET);
+        return slots + (mok_index)source[row].route * PLAN_HIDDEN + first;
+      },
+      [](const float *sum, int column) { return sum[column]; }, function, line);
 }
 
 template <class P>

@@ -64,8 +64,9 @@ MOK_FN void mok_place_experts(mok_cta *c, const char *function = __builtin_FUNCT
       const int *offsets = mok_route_offsets(c, r) + first + e;
       rows[e] += offsets[1] - offsets[0];
     }
-    const int blocks = (rows[e] + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
-    for (int b = 0; b < blocks; ++b) block_expert[base[e] / PLAN_ROW_PADDING + b] = e;
+    int blocks = (rows[e] + PLAN_ROW_PADDING - 1) / PLAN_ROW_PADDING;
+    if (e == experts - 1) blocks = mok_blocks_of(base[e] + blocks * PLAN_ROW_PADDING) - base[e] / PLAN_ROW_PADDING;
+    for (int b = 0; b < blocks; ++b) block_expert[base[e] / PLAN_ROW_PADDING + b] = mok_block_word(e, b, rows[e]);
     base[e + 1] = base[e] + blocks * PLAN_ROW_PADDING;
   }
   mok_own_access(true, block_expert, 0, 1, base[experts] / PLAN_ROW_PADDING * 4, function, line, places);

@@ -6,6 +6,19 @@ MOK_FN const mok_route *mok_block_source(const mok_cta *c, const mok_task *t) {
   return (const mok_route *)mok_local(c, LAYOUT_ROW_SOURCE_OFFSET) + (mok_index)t->row_block * PLAN_ROW_PADDING;
 }
 
+MOK_FN const mok_route *mok_read_source(const mok_cta *c, const mok_task *t, int first, int rows, const char *function,
+                                        int line) {
+  const mok_route *source = mok_block_source(c, t) + first;
+  mok_own_access(false, source, 0, 1, rows * (int)sizeof *source, function, line, "reads routes");
+  return source;
+}
+
+MOK_FN mok_route mok_row_source(const mok_cta *c, const mok_task *t, int row, const char *function = __builtin_FUNCTION(),
+                                int line = __builtin_LINE()) {
+  return *mok_read_source(c, t, row, 1, function, line);
+}
+
+#ifdef LAYOUT_SLOTS_OFFSET
 /* Rows of a task go through the shared memory of their warp, a slot at a time: a row in pieces of PLAN_SLOT_BYTES. */
 struct mok_transfer {
   mok_index row_bytes;
@@ -58,11 +71,16 @@ MOK_FN mok_transfer mok_transfer_of(const char *function, int line) {
   return move;
 }
 
-MOK_FN const mok_route *mok_read_source(const mok_cta *c, const mok_task *t, int first, int rows, const char *function,
-                                        int line) {
-  const mok_route *source = mok_block_source(c, t) + first;
-  mok_own_access(false, source, 0, 1, rows * (int)sizeof *source, function, line, "reads routes");
-  return source;
+struct mok_moved {
+  int count, row[PLAN_DISPATCH_ROWS];
+};
+
+MOK_FN mok_moved mok_moved_of(const mok_cta *c, const mok_route *source, int rows) {
+  mok_moved moved;
+  moved.count = 0;
+  for (int i = 0; i < rows; ++i)
+    if (mok_is_moved(c, source[i])) moved.row[moved.count++] = i;
+  return moved;
 }
 
 MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t, const char *function = __builtin_FUNCTION(),
@@ -72,12 +90,14 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t, const char *function = 
   if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
   const mok_transfer move = mok_transfer_of(function, line);
+  const mok_moved moved = mok_moved_of(c, source, rows);
   mok_transfer_rows(
-      c, move, rows,
+      c, move, moved.count,
       [&](int i) {
-        return (const char *)mok_published_x(c, source[i].rank) + (mok_index)(source[i].route / PLAN_TOP_K) * move.row_bytes;
+        const mok_route from = source[moved.row[i]];
+        return (const char *)mok_published_x(c, from.rank) + (mok_index)(from.route / PLAN_TOP_K) * move.row_bytes;
       },
-      [&](int i) { return ring + (first + i) * move.row_bytes; });
+      [&](int i) { return ring + (first + moved.row[i]) * move.row_bytes; });
 }
 
 #ifdef LAYOUT_RING_Y_OFFSET
@@ -88,10 +108,15 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t, const char *function = 
   if (rows <= 0 || c->aborted) return;
   const mok_route *source = mok_read_source(c, t, first, rows, function, line);
   const mok_transfer move = mok_transfer_of(function, line);
+  const mok_moved moved = mok_moved_of(c, source, rows);
   mok_transfer_rows(
-      c, move, rows, [&](int i) { return ring + (first + i) * move.row_bytes; },
-      [&](int i) { return mok_heap(c, source[i].rank, LAYOUT_COMBINE_OFFSET) + (mok_index)source[i].route * move.row_bytes; });
+      c, move, moved.count, [&](int i) { return ring + (first + moved.row[i]) * move.row_bytes; },
+      [&](int i) {
+        const mok_route to = source[moved.row[i]];
+        return mok_heap(c, to.rank, LAYOUT_COMBINE_OFFSET) + (mok_index)to.route * move.row_bytes;
+      });
 }
+#endif
 #endif
 
 MOK_FN void mok_reduce_token(mok_cta *c, int token, const char *function = __builtin_FUNCTION(), int line = __builtin_LINE()) {

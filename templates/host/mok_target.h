@@ -66,5 +66,6 @@ static void mok_host_reads(const void *at, int bytes, const char *function);
 #include "mok_shared.h"
 #include "mok_rows.h"
 #include "mok_products.h"
+#include "mok_gather.h"
 
 #endif

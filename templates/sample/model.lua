@@ -6,4 +6,4 @@ model {
 }
 topology { gpu = "H200", gpus = 2 }
 workload { tokens_per_gpu = 256 }
-schedule { tile_m = 128, minibatch_rows = 256, ring_rows = 512 }
+schedule { comm = "sms", cluster = 1, own_rows = "copy", tile_m = 128, tile_n = 16, minibatch_rows = 256, ring_rows = 512 }

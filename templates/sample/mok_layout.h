@@ -26,7 +26,7 @@
 #define LAYOUT_EXPERT_BASE_BYTES    20LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   1792LL        /* 4 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    16LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  2048LL        /* 12 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  2048LL        /* 12 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   48LL
 #define LAYOUT_ROW_SOURCE_OFFSET    2304LL        /* 1536 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     12288LL

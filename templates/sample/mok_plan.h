@@ -26,32 +26,32 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              132           /* SMs: row H200 */
-#define PLAN_SMS_COMM               29            /* SMs: need 12.7 GB/s of rows each way; these take 2.1 us of the products' 20.7, margin included */
-#define PLAN_SMS_COMPUTE            103           /* SMs: all others */
+#define PLAN_SMS_COMM               30            /* SMs: need 33.3 GB/s of rows each way; these take 4.4 us of the products' 7.9, margin included */
+#define PLAN_SMS_COMPUTE            102           /* SMs: all others */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
 /* launch */
 #define PLAN_GRID                   132           /* CTAs: one CTA per SM, all co-resident */
 #define PLAN_THREADS                384           /* threads: one loading warpgroup and one per 64 rows of a CTA's tile */
 #define PLAN_WARPS                  12            /* warps: threads / 32 */
-#define PLAN_CLUSTER                1             /* CTAs: pairs of CTAs would not pay by 2 % */
+#define PLAN_CLUSTER                1             /* CTAs: fixed by schedule.cluster */
 
 /* tiles */
 #define PLAN_GATE_UP_M              128           /* rows: fixed by schedule.tile_m */
-#define PLAN_GATE_UP_N              16            /* columns: 16 tiles across 256 columns, 0.0 % beyond the edge; 2.1 us a tile */
+#define PLAN_GATE_UP_N              16            /* columns: fixed by schedule.tile_n */
 #define PLAN_GATE_UP_K              64            /* columns: one 128-byte swizzled row of the operand */
 #define PLAN_GATE_UP_STAGES         8             /* stages: 8 of 18432 B, enough to hide latency, in 232448 B beside the outgoing tile */
 #define PLAN_DOWN_M                 128           /* rows: fixed by schedule.tile_m */
-#define PLAN_DOWN_N                 16            /* columns: 16 tiles across 256 columns, 0.0 % beyond the edge; 1.6 us a tile */
+#define PLAN_DOWN_N                 16            /* columns: fixed by schedule.tile_n */
 #define PLAN_DOWN_K                 64            /* columns: one 128-byte swizzled row of the operand */
 #define PLAN_DOWN_STAGES            8             /* stages: that of the up tile: both products share the pipeline */
 
 /* minibatch */
 #define PLAN_TWO_WAVE_ROWS          33792         /* rows: ceil(2 x 132 SMs x 128 x 256 / min(256, 256)) */
 #define PLAN_MINIBATCH_ROWS         256           /* rows: fixed by schedule.minibatch_rows; 3 of them expected */
-#define PLAN_WAVES_GATE_UP          1             /* waves: 32 tiles on 103 SMs: 0.31 */
-#define PLAN_WAVES_DOWN             1             /* waves: 32 tiles on 103 SMs: 0.31 */
-#define PLAN_IDLE_PERMILLE          689           /* 1/1000: last wave of each product, weighted by tile time */
+#define PLAN_WAVES_GATE_UP          1             /* waves: 32 tiles on 102 SMs: 0.31 */
+#define PLAN_WAVES_DOWN             1             /* waves: 32 tiles on 102 SMs: 0.31 */
+#define PLAN_IDLE_PERMILLE          686           /* 1/1000: last wave of each product, weighted by tile time */
 
 /* ring */
 #define PLAN_RING_ROWS              512           /* rows: fixed by schedule.ring_rows: 2 minibatches, up to 3 laps */
@@ -77,24 +77,25 @@
 #define PLAN_LOCAL_COPY_BYTES       262144        /* bytes: 262 KB: 256 rows of its own, in and out */
 
 /* schedule */
-#define PLAN_COMM                   0             /* sms: predicted 35.1 us, "warps" 34.6, "epilogue" 39.1 */
+#define PLAN_COMM                   0             /* sms: fixed by schedule.comm */
+#define PLAN_OWN_ROWS               0             /* copy: fixed by schedule.own_rows */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
-#define PLAN_WIRE_DEDUP             0             /* off: on would send 75 % of the rows: predicted 35.1 us, off 35.1 */
-#define PLAN_DISPATCH_ROWS          4             /* rows: 64 tasks a minibatch for 174 pulling warps */
+#define PLAN_WIRE_DEDUP             0             /* off: on would send 75 % of the rows: predicted 23.1 us, off 23.1 */
+#define PLAN_DISPATCH_ROWS          4             /* rows: 64 tasks a minibatch for 180 pulling warps */
 #define PLAN_PULL_WARPS             6             /* warps: half of a CTA's warps: several issuers fill the link with the fewest SMs */
 #define PLAN_PUSH_WARPS             6             /* warps: the other half */
 #define PLAN_SLOT_BYTES             512           /* bytes: a whole row */
 #define PLAN_WARP_SLOTS             4             /* slots: 24576 B in flight in one CTA */
 
 /* predicted */
-#define PLAN_FORWARD_US             35.132        /* us: limited by the products; 3 % of the roofline */
+#define PLAN_FORWARD_US             23.071        /* us: limited by the products; 4 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
-#define PLAN_ROOFLINE_US            0.930         /* us: the memory */
-#define PLAN_PRODUCTS_US            20.692        /* us: 1 % of 782 TFLOP/s on all SMs */
+#define PLAN_ROOFLINE_US            0.808         /* us: the memory */
+#define PLAN_PRODUCTS_US            7.862         /* us: 2 % of 782 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                0.794         /* us: dispatch and combine of one direction at 330 GB/s */
 #define PLAN_MEMORY_US              1.021         /* us: at 4300 GB/s; each minibatch reads its experts' weights again */
-#define PLAN_EXPOSED_US             14.440        /* us: launch 3.3, routing 6.6, first dispatch 0.00, last combine 0.71, reduce 3.8 */
+#define PLAN_EXPOSED_US             15.208        /* us: launch 3.3, routing 6.6, first dispatch 0.00, last combine 1.5, reduce 3.8 */
 
-#define PLAN_DIGEST                 "bddbd98d5a7f758c83cd88e3c46d401b" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "ff6f748cd2d46b11b0f4bf8866d44d57" /* of all the above and of mok_layout.h */
 
 #endif

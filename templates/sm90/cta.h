@@ -22,9 +22,14 @@ enum {
   MOK_CTA_TOKENS,
   MOK_CTA_TOKEN_BLOCKS,
   MOK_CTA_ROW_BLOCKS,
+  MOK_CTA_TICKET, /* of a cluster's first CTA */
   MOK_CTA_BAD_IDS,
-  MOK_CTA_BAD_ROUTE
+  MOK_CTA_BAD_ROUTE,
+  MOK_CTA_ABORTED, /* some CTA of the cluster has given up */
+  MOK_CTA_STORED = 32 /* MOK_STORED_TURNS words of each multiplying warpgroup: its warps that have stored a tile */
 };
+enum { MOK_STORED_TURNS = 16, MOK_NOTHING_OWED = -1 };
+static_assert(MOK_CTA_STORED + MOK_CONSUMERS * MOK_STORED_TURNS <= LAYOUT_CTA_BYTES / 4, "they fit region cta");
 MOK_FN unsigned *mok_cta_word(int word) { return (unsigned *)(mok_shared_memory + LAYOUT_CTA_OFFSET) + word; }
 
 /* Looks like a value of type T and is one of those words. All threads of the CTA set it, to the same value, and the first one's
@@ -61,16 +66,21 @@ typedef struct mok_cta {
   mok_shared_value<int, MOK_CTA_ROW_BLOCKS> row_blocks;
   int instance, instances;
 
+  /* Read once by each worker: in a loop over stages each access to shared memory counts. */
+  unsigned shared;              /* address of the CTA's shared memory */
+  const mok_tensor_map *maps;   /* of this rank */
+
   int first_warp, warps; /* of this worker instance */
   int warp;              /* this warp's number in the instance */
   unsigned barriers;     /* grid barriers passed in this launch */
   int stage;             /* next pipeline stage, or slot, of this worker */
   unsigned parity;       /* of the lap that `stage` is in */
+  int owed;              /* counter word whose signal this warp has put off, or MOK_NOTHING_OWED */
+  unsigned turn;         /* tiles this warp has stored */
+  bool shares_b;         /* the other CTA of the cluster multiplies by the same weights in this tile */
   bool has_slots;        /* this warp's slot barriers are initialised */
   bool aborted;          /* waits return at once, nothing is written; tasks still run out, so that workers stay in step */
 } mok_cta;
 
-/* Tensor map `map` of this rank. */
-MOK_FN const void *mok_map(const mok_cta *c, int map) { return &c->args->maps[map]; }
 
 #endif

@@ -8,14 +8,19 @@
 
 enum {
   MOK_ROW_BYTES = PLAN_HIDDEN * 2,
+};
+
+MOK_FN mok_route mok_row_source(const mok_cta *c, const mok_task *t, int row) {
+  return ((const mok_route *)mok_local(c, LAYOUT_ROW_SOURCE_OFFSET))[(mok_index)t->row_block * PLAN_ROW_PADDING + row];
+}
+
+#ifdef LAYOUT_SLOTS_OFFSET
+enum {
   MOK_ROW_PIECES = (MOK_ROW_BYTES + PLAN_SLOT_BYTES - 1) / PLAN_SLOT_BYTES,
   MOK_ARRIVING = (PLAN_WARP_SLOTS + 1) / 2, /* slots */
 };
 static_assert(MOK_ROW_BYTES % 16 == 0 && PLAN_SLOT_BYTES % 16 == 0, "bulk copies move 16 bytes at a time");
 
-MOK_FN mok_route mok_row_source(const mok_cta *c, const mok_task *t, int row) {
-  return ((const mok_route *)mok_local(c, LAYOUT_ROW_SOURCE_OFFSET))[(mok_index)t->row_block * PLAN_ROW_PADDING + row];
-}
 MOK_FN char *mok_ring_row(const mok_cta *c, const mok_task *t, mok_index ring, int row) {
   return mok_local(c, ring) + ((mok_index)t->slot * PLAN_ROW_PADDING + row) * MOK_ROW_BYTES;
 }
@@ -77,6 +82,18 @@ MOK_FN void mok_copy_rows(mok_cta *c, int first_slot, int rows, char *from, char
   }
 }
 
+/* The moved ones of `rows` rows, whose sources the lanes hold, go to the first lanes, with both addresses. Their number. */
+MOK_FN int mok_moved_first(const mok_cta *c, int rows, mok_route source, char *&from, char *&to) {
+  if (PLAN_OWN_ROWS == 0) return rows;
+  const unsigned moved = __ballot_sync(0xffffffffu, mok_lane() < rows && mok_is_moved(c, source));
+  unsigned rest = moved;
+  for (int i = 0; i < mok_lane(); ++i) rest &= rest - 1;
+  const int lane = rest != 0 ? __ffs(rest) - 1 : 0;
+  from = mok_from_lane(from, lane);
+  to = mok_from_lane(to, lane);
+  return __popc(moved);
+}
+
 MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t) {
   if (c->aborted) return;
   const int last = mok_min((t->column + 1) * PLAN_DISPATCH_ROWS, t->rows);
@@ -84,7 +101,9 @@ MOK_FN void mok_pull_rows(mok_cta *c, const mok_task *t) {
     const int row = mok_min(first + mok_lane(), last - 1);
     const mok_route source = mok_row_source(c, t, row);
     char *x = (char *)mok_published_x(c, source.rank) + (mok_index)(source.route / PLAN_TOP_K) * MOK_ROW_BYTES;
-    mok_copy_rows(c, c->instance * PLAN_WARP_SLOTS, mok_min(32, last - first), x, mok_ring_row(c, t, LAYOUT_RING_X_OFFSET, row));
+    char *ring = mok_ring_row(c, t, LAYOUT_RING_X_OFFSET, row);
+    const int rows = mok_moved_first(c, mok_min(32, last - first), source, x, ring);
+    mok_copy_rows(c, c->instance * PLAN_WARP_SLOTS, rows, x, ring);
   }
 }
 
@@ -96,10 +115,12 @@ MOK_FN void mok_push_rows(mok_cta *c, const mok_task *t) {
     const int row = mok_min(first + mok_lane(), last - 1);
     const mok_route source = mok_row_source(c, t, row);
     char *combine = mok_heap(c, source.rank, LAYOUT_COMBINE_OFFSET) + (mok_index)source.route * MOK_ROW_BYTES;
-    mok_copy_rows(c, (PLAN_PULL_WARPS + c->instance) * PLAN_WARP_SLOTS, mok_min(32, last - first),
-                  mok_ring_row(c, t, LAYOUT_RING_Y_OFFSET, row), combine);
+    char *ring = mok_ring_row(c, t, LAYOUT_RING_Y_OFFSET, row);
+    const int rows = mok_moved_first(c, mok_min(32, last - first), source, ring, combine);
+    mok_copy_rows(c, (PLAN_PULL_WARPS + c->instance) * PLAN_WARP_SLOTS, rows, ring, combine);
   }
 }
+#endif
 #endif
 
 #endif

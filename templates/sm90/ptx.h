@@ -58,6 +58,13 @@ MOK_FN unsigned mok_ptx_compare_swap(unsigned *word, unsigned expected, unsigned
   return old;
 }
 
+/* The same in shared memory, between threads of a CTA. */
+MOK_FN unsigned mok_ptx_fetch_add_shared(unsigned word, unsigned value) {
+  unsigned old;
+  asm volatile("atom.acq_rel.cta.shared::cta.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(word), "r"(value) : "memory");
+  return old;
+}
+
 /* Parallel synchronization: barrier.red. `threads` threads meet at barrier `id`; true if one of them brings true. */
 MOK_FN bool mok_ptx_barrier_or(int id, int threads, bool any) {
   unsigned result;
@@ -98,6 +105,15 @@ MOK_FN uint4 mok_ptx_load_16(const void *from) {
 MOK_FN void mok_ptx_store_16(void *to, uint4 v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
+/* The same, likely not read soon. */
+MOK_FN void mok_ptx_store_16_streaming(void *to, uint4 v) {
+  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+MOK_FN uint4 mok_ptx_load_shared_16(unsigned from) {
+  uint4 v;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(from) : "memory");
+  return v;
+}
 MOK_FN void mok_ptx_store_4(void *to, unsigned v) { asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory"); }
 
 /* Data movement: cp.async.bulk. Addresses and size are multiples of 16 bytes; counts as that many transferred at `barrier`. */
@@ -105,6 +121,14 @@ MOK_FN void mok_ptx_bulk_load(unsigned to_shared, const void *from, unsigned byt
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to_shared),
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
+}
+/* Data movement: cp.async. 16 bytes, the first `bytes` of them from `from` and zeros behind; ordinary accesses, done later. */
+MOK_FN void mok_ptx_copy_16(unsigned to_shared, const void *from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to_shared), "l"(from), "r"(bytes) : "memory");
+}
+/* Parallel synchronization: cp.async.mbarrier.arrive. One of the barrier's arrivals, when this thread's copies are done. */
+MOK_FN void mok_ptx_copies_arrive(unsigned barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 /* Data movement: cp.async.bulk. Belongs to the executing thread's bulk group that the next commit closes. */
 MOK_FN void mok_ptx_bulk_store(void *to, unsigned from_shared, unsigned bytes) {
@@ -138,6 +162,43 @@ MOK_FN void mok_ptx_tensor_load_3d(unsigned to_shared, const void *map, int x, i
       : "memory");
 }
 
+/* Data movement: cp.async.bulk.tensor. The same to that place in every CTA of the cluster that `ctas` has a bit for; each counts
+ * it at its own barrier. */
+MOK_FN void mok_ptx_tensor_load_3d_multicast(unsigned to_shared, const void *map, int x, int y, int z, unsigned barrier,
+                                             unsigned short ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to_shared),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
+      : "memory");
+}
+
+/* Data movement: mapa. The same place in the shared memory of CTA `cta` of the cluster. */
+MOK_FN unsigned mok_ptx_map_shared(unsigned address, int cta) {
+  unsigned there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(cta));
+  return there;
+}
+/* Data movement: ld, st. */
+MOK_FN unsigned mok_ptx_load_cluster(unsigned there) {
+  unsigned value;
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there) : "memory");
+  return value;
+}
+MOK_FN void mok_ptx_store_cluster(unsigned there, unsigned value) {
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(value) : "memory");
+}
+/* Special registers: cluster_ctarank. */
+MOK_FN int mok_ptx_cluster_cta() {
+  unsigned cta;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(cta));
+  return (int)cta;
+}
+/* Parallel synchronization: barrier.cluster. All threads of the cluster. */
+MOK_FN void mok_ptx_cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
 /* Memory consistency model: membar/fence, fence.proxy. Between this thread's ordinary accesses and asynchronous ones. */
 MOK_FN void mok_ptx_fence_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
 MOK_FN void mok_ptx_fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
@@ -154,6 +215,37 @@ MOK_FN void mok_ptx_barrier_init(unsigned barrier, int arrivals) {
 MOK_FN void mok_ptx_barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/* At a barrier of another CTA of the cluster. */
+MOK_FN void mok_ptx_barrier_arrive_cluster(unsigned there) {
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+}
+MOK_FN bool mok_ptx_barrier_try_wait_cluster(unsigned barrier, unsigned parity) {
+  unsigned done;
+  asm volatile(
+      "{\n"
+      ".reg .pred complete;\n"
+      "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 complete, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, complete;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+MOK_FN bool mok_ptx_barrier_test(unsigned barrier, unsigned parity) {
+  unsigned done;
+  asm volatile(
+      "{\n"
+      ".reg .pred complete;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, complete;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+/* The same, and may sleep for a while first. */
 MOK_FN bool mok_ptx_barrier_try_wait(unsigned barrier, unsigned parity) {
   unsigned done;
   asm volatile(
@@ -193,6 +285,13 @@ MOK_FN void mok_ptx_wgmma_wait() {
 }
 /* No instruction: what reads x from here on stays behind the wait before it. */
 MOK_FN void mok_ptx_pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
+
+/* No instruction: from here on x is a value of its own, kept instead of computed where it is used. */
+MOK_FN void mok_ptx_keep(unsigned &x) { asm volatile("" : "+r"(x)); }
+template <class T>
+MOK_FN void mok_ptx_keep(T *&x) {
+  asm volatile("" : "+l"(x));
+}
 
 /* Miscellaneous: setmaxnreg. All four warps of a warpgroup. */
 template <int registers>

@@ -173,12 +173,12 @@ MOK_FN void mok_place_experts(mok_cta *c) {
       if (e < experts) base[e] = (running + before) * PLAN_ROW_PADDING;
       running += total;
     }
-    if (lane == 0) base[experts] = running * PLAN_ROW_PADDING;
+    if (lane == 0) base[experts] = mok_blocks_of(running * PLAN_ROW_PADDING) * PLAN_ROW_PADDING;
   }
   __syncthreads();
   for (int e = mok_warp(); e < experts; e += MOK_WARPS)
     for (int block = base[e] / PLAN_ROW_PADDING + lane; block < base[e + 1] / PLAN_ROW_PADDING; block += 32)
-      block_expert[block] = e;
+      block_expert[block] = mok_block_word(e, block - base[e] / PLAN_ROW_PADDING, rows[e]);
 }
 
 MOK_FN void mok_place_rows(mok_cta *c) {

@@ -18,6 +18,12 @@ MOK_FN void mok_wait_barrier(unsigned barrier, unsigned parity) {
   }
 }
 
+/* The same for a stage that warps of every CTA of the cluster have read. */
+MOK_FN void mok_wait_empty(unsigned barrier, unsigned parity) {
+  while (!(PLAN_CLUSTER > 1 ? mok_ptx_barrier_try_wait_cluster(barrier, parity) : mok_ptx_barrier_try_wait(barrier, parity))) {
+  }
+}
+
 /* The threads of a worker instance meet; what each wrote before is visible to all after. True if `any` is true for one. */
 MOK_FN bool mok_meet(const mok_cta *c, bool any) {
   if (c->warps != 1) return mok_ptx_barrier_or(1 + c->first_warp, c->warps * 32, any);
@@ -83,7 +89,25 @@ MOK_FN bool mok_poll(const mok_cta *c, const unsigned *word, const mok_waiting &
   }
 }
 
+/* A multiplying warp puts the signal of a tile off until the tile's rows have been written, and goes on with the next tile: what
+ * nobody waits for is not waited for here either. It pays, each warp by itself, some stages later, or as soon as it would have to
+ * wait; the last warp of the warpgroup sends. Warps are never MOK_STORED_TURNS tiles apart, because they share the stages: with
+ * tiles of one stage each, a warp pays for at most MOK_STAGES + 1 tiles more than another. */
+MOK_FN void mok_pay(mok_cta *c) {
+  if (c->owed == MOK_NOTHING_OWED) return;
+  mok_ptx_bulk_wait<0>(); /* written, not only read */
+  __syncwarp();
+  if (mok_lane() == 0) {
+    const int stored = MOK_CTA_STORED + c->instance * MOK_STORED_TURNS + (int)(c->turn % MOK_STORED_TURNS);
+    if (mok_ptx_fetch_add_shared(mok_shared_address((int)LAYOUT_CTA_OFFSET + stored * 4), 1) % 4 == 3)
+      mok_ptx_add_release_gpu(mok_counter_set(c, c->epoch) + c->owed, 1);
+  }
+  c->owed = MOK_NOTHING_OWED;
+  c->turn++;
+}
+
 MOK_FN void mok_wait_at(mok_cta *c, int counter, int index, int target, mok_edge edge, int line) {
+  mok_pay(c);
   bool gave_up = c->aborted;
   if (mok_is_leader(c) && !gave_up) {
     const mok_waiting what = {MOK_WAIT_IS_COUNTER, counter, index, (unsigned)target, line};
@@ -95,14 +119,28 @@ MOK_FN void mok_wait_at(mok_cta *c, int counter, int index, int target, mok_edge
 #define mok_wait(c, counter, index, target, edge) mok_wait_at(c, counter, index, target, edge, __LINE__)
 
 MOK_FN void mok_signal(mok_cta *c, int counter, int index, mok_edge edge) {
+  if (c->warps == 4 && (edge == MOK_EDGE_BULK_TO_BULK || edge == MOK_EDGE_BULK_TO_GENERIC)) {
+    mok_pay(c);
+    if (!c->aborted) c->owed = counter + index;
+    return;
+  }
   if (edge == MOK_EDGE_BULK_TO_BULK || edge == MOK_EDGE_BULK_TO_GENERIC) mok_ptx_bulk_wait<0>(); /* written, not only read */
   if (edge == MOK_EDGE_GENERIC_TO_BULK) mok_ptx_fence_async_global();
   mok_meet(c, false);
   if (mok_is_leader(c) && !c->aborted) mok_ptx_add_release_gpu(mok_counter_set(c, c->epoch) + counter + index, 1);
 }
 
-/* The whole CTA meets, and learns whether any of its threads has given up. */
-MOK_FN void mok_meet_cta(mok_cta *c) { c->aborted = __syncthreads_or(c->aborted) != 0; }
+/* The whole CTA meets, and learns whether any of its threads has given up; in a cluster, any thread of the cluster: its CTAs wait
+ * for each other without a limit, so they work together or not at all. */
+MOK_FN void mok_meet_cta(mok_cta *c) {
+  c->aborted = __syncthreads_or(c->aborted) != 0;
+#if PLAN_CLUSTER > 1
+  const unsigned word = mok_shared_address((int)LAYOUT_CTA_OFFSET + MOK_CTA_ABORTED * 4);
+  if (c->aborted && mok_thread() < PLAN_CLUSTER) mok_ptx_store_cluster(mok_ptx_map_shared(word, mok_thread()), 1);
+  mok_ptx_cluster_barrier();
+  c->aborted = __syncthreads_or(*(volatile unsigned *)mok_cta_word(MOK_CTA_ABORTED) != 0) != 0;
+#endif
+}
 
 MOK_FN void mok_grid_barrier(mok_cta *c) {
   mok_ptx_bulk_wait<0>();

@@ -4,6 +4,12 @@
 #ifndef MOK_WGMMA_H
 #define MOK_WGMMA_H
 
+/* Descriptor of an operand (asynchronous warpgroup: matrix descriptor) in rows of 128 bytes with their swizzle: address, and
+ * distance of 8-row groups, in units of 16 bytes. The upper half is the same for all; 16 more values of k are 32 bytes further
+ * on. */
+enum { MOK_OPERAND_HIGH = 8 * 128 / 16 | 1 << 30, MOK_OPERAND_STEP = 32 / 16 };
+MOK_FN unsigned mok_operand(unsigned shared_address) { return shared_address >> 4 | 1u << 16; }
+
 template <int n>
 struct mok_wgmma;
 
@@ -60,38 +66,41 @@ struct mok_wgmma;
 #define MOK_VALUES_256 MOK_VALUES_240, \
   "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
 
-#define MOK_WGMMA(n, a_operand, b_operand, add_operand)                                                                   \
+#define MOK_WGMMA(n, a_low, b_low, add_operand, high)                                                                         \
   template <>                                                                                                             \
   struct mok_wgmma<n> {                                                                                                   \
-    MOK_FN static void multiply(float (&d)[n / 2], unsigned long long a, unsigned long long b, int add) {                 \
+    MOK_FN static void multiply(float (&d)[n / 2], unsigned a, unsigned b, int add) {                                     \
       asm volatile(                                                                                                       \
           "{\n"                                                                                                           \
           ".reg .pred add;\n"                                                                                             \
+          ".reg .b64 a, b;\n"                                                                                             \
+          "mov.b64 a, {" a_low ", " high "};\n"                                                                           \
+          "mov.b64 b, {" b_low ", " high "};\n"                                                                           \
           "setp.ne.s32 add, " add_operand ", 0;\n"                                                                        \
           "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 "                                                     \
-          "{" MOK_TEXT_##n "}, " a_operand ", " b_operand ", add, 1, 1, 0, 0;\n"                                          \
+          "{" MOK_TEXT_##n "}, a, b, add, 1, 1, 0, 0;\n"                                                                      \
           "}"                                                                                                             \
           : MOK_VALUES_##n                                                                                                \
-          : "l"(a), "l"(b), "r"(add)                                                                                      \
+          : "r"(a), "r"(b), "r"(add), "n"((int)MOK_OPERAND_HIGH)                                                               \
           : "memory");                                                                                                    \
     }                                                                                                                     \
   };
-MOK_WGMMA(16, "%8", "%9", "%10")
-MOK_WGMMA(32, "%16", "%17", "%18")
-MOK_WGMMA(48, "%24", "%25", "%26")
-MOK_WGMMA(64, "%32", "%33", "%34")
-MOK_WGMMA(80, "%40", "%41", "%42")
-MOK_WGMMA(96, "%48", "%49", "%50")
-MOK_WGMMA(112, "%56", "%57", "%58")
-MOK_WGMMA(128, "%64", "%65", "%66")
-MOK_WGMMA(144, "%72", "%73", "%74")
-MOK_WGMMA(160, "%80", "%81", "%82")
-MOK_WGMMA(176, "%88", "%89", "%90")
-MOK_WGMMA(192, "%96", "%97", "%98")
-MOK_WGMMA(208, "%104", "%105", "%106")
-MOK_WGMMA(224, "%112", "%113", "%114")
-MOK_WGMMA(240, "%120", "%121", "%122")
-MOK_WGMMA(256, "%128", "%129", "%130")
+MOK_WGMMA(16, "%8", "%9", "%10", "%11")
+MOK_WGMMA(32, "%16", "%17", "%18", "%19")
+MOK_WGMMA(48, "%24", "%25", "%26", "%27")
+MOK_WGMMA(64, "%32", "%33", "%34", "%35")
+MOK_WGMMA(80, "%40", "%41", "%42", "%43")
+MOK_WGMMA(96, "%48", "%49", "%50", "%51")
+MOK_WGMMA(112, "%56", "%57", "%58", "%59")
+MOK_WGMMA(128, "%64", "%65", "%66", "%67")
+MOK_WGMMA(144, "%72", "%73", "%74", "%75")
+MOK_WGMMA(160, "%80", "%81", "%82", "%83")
+MOK_WGMMA(176, "%88", "%89", "%90", "%91")
+MOK_WGMMA(192, "%96", "%97", "%98", "%99")
+MOK_WGMMA(208, "%104", "%105", "%106", "%107")
+MOK_WGMMA(224, "%112", "%113", "%114", "%115")
+MOK_WGMMA(240, "%120", "%121", "%122", "%123")
+MOK_WGMMA(256, "%128", "%129", "%130", "%131")
 
 #undef MOK_WGMMA
 

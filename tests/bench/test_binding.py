@@ -38,6 +38,8 @@ with tempfile.TemporaryDirectory() as folder:
     library = mok.Library(library_path)
     kernel = library.load(package)
     info, [workspace] = kernel.info, library.create([kernel])
+    with open(os.path.join(package, "manifest.txt")) as lines:
+        assert f"cluster {info.cluster}\n" in lines, info.cluster
     names = [name[:-4] for name in os.listdir(dump) if name.endswith(".npy")]
     arrays = {name: array(os.path.join(dump, name + ".npy")) for name in names}
     at = {name: address for name, (_, address, _) in arrays.items()}

@@ -2,7 +2,8 @@
  *
  *   compile_case [--twice] [--image FILE] TARGET FOLDER MAX_REGISTERS [INSTRUCTION...]
  *
- * --twice: the same bytes come out again, with another folder for temporary files. --image: the code goes to FILE. Target host has
+ * --twice: the same bytes come out again, with another folder for temporary files. --image: the code goes to FILE. Target host
+ * has
  * no registers and no PTX.
  * FOLDER holds kernel.cu, mok_plan.h and mok_layout.h; templates are those built into mokgen. Each INSTRUCTION must occur in the
  * PTX; one with a leading '!' must not. Spills and stack frames fail inside mok_jit_compile. Exit code 77 if the compiler is not

@@ -411,9 +411,9 @@ static mok_launch_options draw_options(const setting *s, unsigned long long n) {
   const unsigned long long key = mok_random_key(SEED, 1000);
   mok_launch_options options = {.struct_size = sizeof options};
   if (n % 3 == 0) return options;
-  const int comm = s->info.comm_ctas / here, compute = s->info.compute_ctas / here;
-  if (comm > 0) options.comm_ctas = 1 + (int)mok_random_below(key, 2 * n, (unsigned)comm);
-  if (compute > 0) options.compute_ctas = 1 + (int)mok_random_below(key, 2 * n + 1, (unsigned)compute);
+  const int cluster = s->info.cluster, comm = s->info.comm_ctas / here / cluster, compute = s->info.compute_ctas / here / cluster;
+  if (comm > 0) options.comm_ctas = cluster * (1 + (int)mok_random_below(key, 2 * n, (unsigned)comm));
+  if (compute > 0) options.compute_ctas = cluster * (1 + (int)mok_random_below(key, 2 * n + 1, (unsigned)compute));
   return options;
 }
 
@@ -519,28 +519,30 @@ static void wrong_count(setting *s, workspaces *w) {
 
 /* ------------------------------------------------------------------------------------------------ faults */
 
-/* A launch that is not what libmok would launch, of device d: `ranks_here` ranks, `absent` CTAs fewer than they should have. */
+/* A launch that is not what libmok would launch, of device d: `ranks_here` ranks, `absent` clusters fewer than they should
+ * have. */
 static void launch_short(setting *s, workspaces *w, int d, int ranks_here, int absent) {
   const mok_kernel *kernel = s->kernels[d];
   const int part = s->devices == 1 ? s->ranks : 1;
   mok_args args = {.ranks = (const mok_rank_args *)(uintptr_t)w->of[d]->rank_args,
                    .num_ranks_here = ranks_here,
                    .phases = MOK_PHASE_ALL,
-                   .comm_ctas = s->info.comm_ctas / part,
-                   .compute_ctas = s->info.compute_ctas / part,
+                   .comm_ctas = s->info.comm_ctas / part / kernel->cluster * kernel->cluster,
+                   .compute_ctas = s->info.compute_ctas / part / kernel->cluster * kernel->cluster,
                    .local_limit_ms = LOCAL_TIMEOUT_MS,
                    .peer_limit_ms = PEER_TIMEOUT_MS};
-  mok_cu_launch_attribute cooperative = {.id = MOK_CU_LAUNCH_COOPERATIVE, .value = {.cooperative = 1}};
-  const mok_cu_launch_config config = {.grid = {(unsigned)((args.comm_ctas + args.compute_ctas) * ranks_here - absent), 1, 1},
+  mok_cu_launch_attribute attributes[] = {{.id = MOK_CU_LAUNCH_COOPERATIVE, .value = {.cooperative = 1}},
+                                          {.id = MOK_CU_LAUNCH_CLUSTER, .value = {.cluster = {(unsigned)kernel->cluster, 1, 1}}}};
+  const int ctas = (args.comm_ctas + args.compute_ctas) * ranks_here - absent * kernel->cluster;
+  const mok_cu_launch_config config = {.grid = {(unsigned)ctas, 1, 1},
                                        .block = {(unsigned)kernel->threads, 1, 1},
                                        .shared_bytes = (unsigned)kernel->shared_bytes,
                                        .stream = s->streams[d],
-                                       .attributes = &cooperative,
-                                       .attribute_count = 1};
+                                       .attributes = attributes,
+                                       .attribute_count = kernel->cluster > 1 ? 2 : 1};
   void *parameters[] = {&args};
   w->of[d]->local_limit_ms = LOCAL_TIMEOUT_MS; /* as mok_forward keeps them for the text */
   w->of[d]->peer_limit_ms = PEER_TIMEOUT_MS;
-  if (kernel->cluster != 1) fail("clusters of %d: this launch knows none", kernel->cluster);
   ok(mok_kernel_enter(kernel));
   CUDA(s, kernel, cuLaunchKernelEx(&config, kernel->function, parameters, NULL));
   mok_kernel_leave(kernel);
@@ -680,7 +682,8 @@ static void run(const char *package, int devices, int launches) {
   graphs(&s, &w, launches / 4 > 5 ? launches / 4 : 5);
   two_workspaces(&s, &w);
   wrong_count(&s, &w);
-  faulty_launch(&s, LOST_SIGNAL, "a lost signal", "a worker did not signal within 0.3 s");
+  /* The worker that waits for it gives up, or a CTA without tasks that waits for that one in a barrier. */
+  faulty_launch(&s, LOST_SIGNAL, "a lost signal", " within 0.3 s");
   faulty_launch(&s, ABSENT_CTA, "a CTA that never comes", "a CTA did not arrive within 0.3 s");
   if (s.ranks > 1) faulty_launch(&s, ABSENT_RANK, "a rank that never comes", "the rank did not arrive within 0.6 s");
   /* The faults were of other workspaces. */

@@ -1,5 +1,6 @@
-/* planted CXX TEMPLATES [NAME]: plants each mistake of planted.def (or one), compiles and runs it under some schedules, and
- * demands that the right kind is found under each; the kernel without a mistake must be clean and right. Two at a time. */
+/* planted CXX TEMPLATES SAMPLE [NAME]: plants each mistake of PLANTED_ROWS (or one) into the kernel of SAMPLE, compiles and runs
+ * it under some schedules, and demands that the right kind is found under each; the kernel without a mistake must be clean and
+ * right. Two at a time. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 #include "sample_case.h"
 
-enum { MOST_EDITS = 3, SEEDS = 4, LAUNCHES = 3, AT_ONCE = 2 };
+enum { SEEDS = 4, LAUNCHES = 3, AT_ONCE = 2 };
+enum { FEW = 3 * PLAN_CLUSTER, MANY = 64 }; /* CTAs of role compute */
 
 enum {
   DEADLOCK = 1 << MOK_FINDING_DEADLOCK,
@@ -38,16 +40,16 @@ static const struct row {
   int findings;
   int compute_ctas;
 } rows[] = {
-    {"no mistake", "kernel.cu", "", NULL, 0, 3},
-    {"no mistake, wide", "kernel.cu", "", NULL, 0, 64},
-#define PLANTED(name, file, from, to, findings) {#name, file, from, to, findings, 3},
-#define PLANTED_WIDE(name, file, from, to, findings) {#name, file, from, to, findings, 64},
+    {"no mistake", "kernel.cu", "", NULL, 0, FEW},
+    {"no mistake, wide", "kernel.cu", "", NULL, 0, MANY},
+#define PLANTED(name, file, from, to, findings) {#name, file, from, to, findings, FEW},
+#define PLANTED_WIDE(name, file, from, to, findings) {#name, file, from, to, findings, MANY},
 #define AND(file, from, to) {NULL, file, from, to, 0, 0},
-#include "planted.def"
+#include PLANTED_ROWS
 };
 enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
 
-static const char *compiler, *templates;
+static const char *compiler, *templates, *sample;
 static char work[512];
 
 static void die(const char *what, const char *name) {
@@ -132,8 +134,7 @@ static int try_row(const struct row *row, int number) {
   snprintf(host, sizeof host, "%s/host", folder);
   if (mkdir(folder, 0700) != 0 || mkdir(host, 0700) != 0) die("mkdir", folder);
   copy_folder(templates, folder, "", row);
-  snprintf(from, sizeof from, "%s/sample", templates);
-  copy_folder(from, folder, "", row);
+  copy_folder(sample, folder, "", row);
   snprintf(from, sizeof from, "%s/host", templates);
   copy_folder(from, host, "host/", row);
   snprintf(library, sizeof library, "%s/kernel.so", folder);
@@ -149,7 +150,7 @@ static int try_row(const struct row *row, int number) {
   static const int tokens[] = {PLAN_TOKENS_PER_GPU, 200};
   layer_case *c = layer_case_create(library, &sample_shape, tokens, 11);
   make_routes(c);
-  c->args.comm_ctas = 2;
+  c->args.comm_ctas = PLAN_SMS_COMM > 0 ? 2 : 0;
   c->args.compute_ctas = row->compute_ctas;
   int failures = 0;
   const int seeds = row->findings & WRONG ? 1 : SEEDS;
@@ -167,16 +168,17 @@ static int try_row(const struct row *row, int number) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3 || argc > 4) return 2;
+  if (argc < 4 || argc > 5) return 2;
   compiler = argv[1];
   templates = argv[2];
+  sample = argv[3];
   snprintf(work, sizeof work, "%s/mok-planted-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
   if (mkdtemp(work) == NULL) die("mkdtemp", work);
   int running = 0, failures = 0, tried = 0;
   for (int i = 0; i < NUM_ROWS || running > 0;) {
     if (i < NUM_ROWS && running < AT_ONCE) {
       const struct row *row = &rows[i];
-      if (row->name && (argc == 3 || strcmp(argv[3], row->name) == 0)) {
+      if (row->name && (argc == 4 || strcmp(argv[4], row->name) == 0)) {
         ++tried;
         fflush(NULL);
         const pid_t child = fork();

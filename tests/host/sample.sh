@@ -1,5 +1,5 @@
 #!/bin/bash
-# templates/sample is what the emitter prints for its model.lua, to the byte; nobody edits it by hand.
+# templates/sample, like tests/host/direct and ranks, is what the emitter prints for its model.lua, to the byte; nobody edits it by hand.
 #   sample.sh MOKGEN SAMPLE_FOLDER            fails with a unified diff
 #   sample.sh MOKGEN SAMPLE_FOLDER --update   rewrites it
 set -u

@@ -1,9 +1,12 @@
-/* The layer that templates/sample holds. */
+/* The layer that templates/sample holds, or another folder whose mok_plan.h SAMPLE_PLAN_H is. */
 #ifndef MOK_TEST_SAMPLE_CASE_H
 #define MOK_TEST_SAMPLE_CASE_H
 
 #include "layer_case.h"
-#include "sample/mok_plan.h"
+#ifndef SAMPLE_PLAN_H
+#define SAMPLE_PLAN_H "sample/mok_plan.h"
+#endif
+#include SAMPLE_PLAN_H
 
 static const layer_shape sample_shape = {
     .hidden = PLAN_HIDDEN,

@@ -22,12 +22,16 @@ import tempfile
 # Folder of the golden kernel, replaced fields, tokens of a run on the host or None. One row block in the ring: all waits for a
 # slot of the lap before come to matter in a small run.
 ONE_BLOCK = {"schedule.ring_rows": 64, "schedule.minibatch_rows": 64, "schedule.tile_m": 64}
+# Pairs of CTAs, and up tiles a minibatch ahead: rings of three minibatches of two blocks, that go round.
+ROUNDS = {"schedule.cluster": 2, "schedule.ring_rows": 384, "schedule.minibatch_rows": 128, "schedule.tile_m": 64}
 MODULES = [
     ("kimi-2xh200", {}, None),
     ("epilogue-4xh200", {}, None),
     ("epilogue-2xhost", {}, "40,33"),
     ("epilogue-2xhost", {"schedule.comm": "sms"}, "40,33"),
     ("relu2-4xhost", ONE_BLOCK, "100,90,100,64"),
+    ("relu2-4xhost", {"workload.tokens_per_gpu": 400, "schedule.comm": "sms", **ROUNDS}, "400,390,400,364"),
+    ("epilogue-2xhost", {"topology.gpus": 1, "workload.tokens_per_gpu": 200, "schedule.own_rows": "direct", **ROUNDS}, "200"),
 ]
 
 

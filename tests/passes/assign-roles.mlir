@@ -1,5 +1,12 @@
 // RUN: mok-opt %s --passes=assign-roles --round-trip | FileCheck %s
-// RUN: mok-opt %s --passes=assign-roles --set gpus=1 | FileCheck %s --check-prefix=ALONE
+// RUN: for comm in sms epilogue; do mok-opt %s --passes=assign-roles --set cluster=2 --set comm=$comm --round-trip | FileCheck %s --check-prefix=PAIRS || exit 1; done
+// RUN: mok-opt %s --passes=assign-roles --set cluster=2 --set gpus=1 --set own_rows=direct | FileCheck %s --check-prefix=PAIRS1
+// RUN: mok-opt %s --passes=assign-roles --set gpus=1 --set own_rows=copy | FileCheck %s --check-prefix=ALONE
+// RUN: mok-opt %s --passes=assign-roles --set own_rows=direct --round-trip | FileCheck %s --check-prefix=SPLIT
+// RUN: mok-opt %s --passes=assign-roles --set own_rows=direct --set comm=epilogue | FileCheck %s --check-prefix=SPLITPUSH
+// RUN: sed 's/mok.combine %y by/mok.combine %d by/' %s | expect 1 mok-opt - --passes=assign-roles --set own_rows=direct 2>&1 | FileCheck %s --check-prefix=NOSPLIT
+// RUN: mok-opt %s --passes=assign-roles --set gpus=1 --set own_rows=direct --round-trip | FileCheck %s --check-prefix=DIRECT
+// RUN: sed 's/mok.combine %y by/mok.combine %d by/' %s | expect 1 mok-opt - --passes=assign-roles --set gpus=1 --set own_rows=direct 2>&1 | FileCheck %s --check-prefix=NOPUSH
 // RUN: mok-opt %s --passes=assign-roles --set comm=epilogue --round-trip | FileCheck %s --check-prefix=EPILOGUE
 // RUN: sed 's/mok.combine %y by/mok.combine %d by/' %s | expect 1 mok-opt - --passes=assign-roles --set comm=epilogue 2>&1 | FileCheck %s --check-prefix=NOPUSH
 // RUN: expect 1 mok-opt %s --passes=assign-roles --set comm=warps 2>&1 | FileCheck %s --check-prefix=WARPS
@@ -90,5 +97,45 @@ module attributes {mok.after = "fuse-epilogues"} {
 // EPILOGUE: mok.barrier rank as combined
 // EPILOGUE: mok.reduce_token reads(@combine, @args.topk_weights) writes(@args.out)
 
-// NOPUSH: error: with comm = "epilogue" only a product's rows that go nowhere else are combined
+// own_rows = "direct" on one rank: products read rows of x by their routes and push their own; all CTAs compute.
+// DIRECT-NOT: mok.region @ring_x
+// DIRECT-NOT: mok.region @ring_y
+// DIRECT: mok.product @up a(@args.x) b(@args.up) out(@ring_h) rows(row_block)
+// DIRECT: mok.product @down a(@ring_h) b(@args.down) rows(row_block)
+// DIRECT-NOT: mok.role @comm
+// DIRECT: mok.role @compute ctas(grid)
+// DIRECT-NEXT: mok.worker @load first_warp(0) warps(4) instances(1) shares(cta)
+// DIRECT-NEXT:   mok.task @up
+// DIRECT-NEXT:     mok.load_gathered @up reads(@row_source, @args.x)
+// DIRECT:        mok.task @down
+// DIRECT-NEXT:     mok.load @down
+// DIRECT: mok.worker @mma first_warp(4) warps(4)
+// DIRECT:   mok.store @up
+// DIRECT:   mok.store_pushed @down reads(@row_source) writes(@combine)
+// DIRECT: mok.barrier rank as combined
+
+// Several ranks: rows of others pass through the rings, own ones do not.
+// SPLIT: mok.product @up a(@ring_x) b(@args.up) out(@ring_h)
+// SPLIT: mok.product @down a(@ring_h) b(@args.down) out(@ring_y)
+// SPLIT: mok.pull reads(@row_source, @x) writes(@ring_x)
+// SPLIT: mok.push reads(@row_source, @ring_y) writes(@combine)
+// SPLIT: mok.role @compute ctas(sms_compute)
+// SPLIT-NEXT: mok.worker @load first_warp(0) warps(4)
+// SPLIT:   mok.load_gathered @up reads(@row_source, @x, @ring_x)
+// SPLIT:   mok.store @up
+// SPLIT:   mok.store_split @down reads(@row_source) writes(@combine)
+// SPLITPUSH: mok.load_gathered @up reads(@row_source, @x, @ring_x)
+// SPLITPUSH: mok.store_pushed @down reads(@row_source) writes(@combine)
+// NOSPLIT: error: with own_rows = "direct" only a product's rows that go nowhere else are combined
+
+// NOPUSH: error: without pushing workers only a product's rows that go nowhere else are combined
 // WARPS: error: row movement by spare warps of compute CTAs is not in this version
+
+// Who multiplies works in the plan's clusters, and nobody else.
+// PAIRS: mok.role @all ctas(grid) {
+// PAIRS: mok.role @comm ctas(sms_comm) {
+// PAIRS: mok.role @compute ctas(sms_compute) cluster(2) {
+// PAIRS: mok.role @all ctas(grid) {
+// PAIRS1: mok.role @all ctas(grid) {
+// PAIRS1: mok.role @compute ctas(grid) cluster(2) {
+// PAIRS1: mok.role @all ctas(grid) {

@@ -1,8 +1,12 @@
 // The protocol that insert-sync makes is right, in one rank and many, with and without a shared expert.
 // RUN: mok-opt --build --set shared_experts=1 --until=insert-sync | mok-opt - --passes=check-protocol | FileCheck %s --check-prefix=FINE
-// RUN: mok-opt --build --set gpus=1 --set shared_experts=2 --until=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --set shared_experts=2 --until=check-protocol | FileCheck %s --check-prefix=FINE
 // RUN: mok-opt --build --set comm=epilogue --set shared_experts=1 --until=check-protocol | FileCheck %s --check-prefix=FINE
-// RUN: mok-opt --build --set comm=epilogue --set gpus=1 --until=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set comm=epilogue --set gpus=1 --set own_rows=copy --until=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --until=check-protocol | FileCheck %s --check-prefix=FINE
+// In rounds, in pairs and in both.
+// RUN: for comm in sms epilogue; do for cluster in 1 2; do for ring in 128 256 384; do mok-opt --build --set comm=$comm --set cluster=$cluster --set tile_m=64 --set minibatch_rows=128 --set ring_rows=$ring --set tokens_per_gpu=640 --set shared_experts=1 --until=check-protocol | FileCheck %s --check-prefix=FINE || exit 1; done; done; done
+// RUN: for cluster in 1 2; do for ring in 128 256 384; do mok-opt --build --set gpus=1 --set own_rows=direct --set cluster=$cluster --set tile_m=64 --set minibatch_rows=128 --set ring_rows=$ring --set tokens_per_gpu=640 --until=check-protocol | FileCheck %s --check-prefix=FINE || exit 1; done; done
 // FINE: mok.after = "check-protocol"
 
 // A lost wait.
@@ -34,6 +38,15 @@
 // ORDER: error: protocol: compute.load, task up waits for @x_ready of task dispatch, which does not come earlier in the global order
 // RUN: mok-opt --build --until=insert-sync | sed '/mok.wait @x_ready/s/@x_ready.* edge/@h_ready[row_block] >= up_columns * mma_instances edge/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: error: protocol: compute.load, task up waits for @h_ready of task up, which does not come earlier in the global order
+
+// Tasks that run a minibatch ahead of the ones that free their slots need a ring of two minibatches: also where rows stay in place.
+// RUN: mok-opt --build --set comm=sms --set tile_m=64 --set minibatch_rows=128 --set ring_rows=128 --set tokens_per_gpu=640 --until=insert-sync | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(dispatch, up)/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=SHORT
+// SHORT: error: protocol: compute.mma, task up waits for @y_ready of task down, of a later round, because the ring is shorter than two minibatches
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --set tile_m=64 --set minibatch_rows=128 --set ring_rows=128 --set tokens_per_gpu=640 --until=insert-sync | sed 's/per_minibatch(up, down)/& ahead(up)/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=SHORT1
+// SHORT1: error: protocol: compute.mma, task up waits for @h_done of task down, of a later round, because the ring is shorter than two minibatches
+// Two are enough, and tasks of one round may be split anywhere.
+// RUN: mok-opt --build --set comm=sms --set tile_m=64 --set minibatch_rows=128 --set ring_rows=256 --set tokens_per_gpu=640 --until=insert-sync | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(dispatch, up)/' | mok-opt - --passes=check-protocol | FileCheck %s --check-prefix=FINE
+// RUN: mok-opt --build --set comm=sms --set tile_m=64 --set minibatch_rows=128 --set ring_rows=256 --set tokens_per_gpu=640 --until=insert-sync | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(dispatch)/' | mok-opt - --passes=check-protocol | FileCheck %s --check-prefix=FINE
 
 // Data that crosses ranks needs a rank barrier, and so does whoever reads it last.
 // RUN: mok-opt --build --until=insert-sync | sed 's/mok.barrier rank as routed/mok.barrier grid/' | expect 7 mok-opt - --passes=check-protocol 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -72,7 +85,7 @@
 // READS: tiny.lua:{{[0-9]+}}:3: error: mok.push reads @row_source, @ring_y, not @row_source
 // RUN: mok-opt --build --all | sed '/mok.pull /s/@x)/@args.x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=PEERS
 // PEERS: error: mok.pull reads @row_source, @x, not @row_source, @args.x
-// RUN: mok-opt --build --set gpus=1 --all | sed '/mok.pull /s/@args.x/@combine/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: mok-opt --build --set gpus=1 --set own_rows=copy --all | sed '/mok.pull /s/@args.x/@combine/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: error: mok.pull reads @row_source, @args.x, not @row_source, @combine
 // RUN: mok-opt --build --all | sed '/mok.place_rows/s/writes(@row_source)/writes(@ring_x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=WRITES
 // WRITES: error: mok.place_rows writes @row_source, not @ring_x
@@ -98,6 +111,14 @@
 // BESIDE: error: roles @comm and @compute run at once on ctas(sms_compute) and ctas(sms_compute), which have CTAs in common
 // RUN: mok-opt --build --all | sed '0,/mok.role @all/s/ctas(grid)/ctas(sms_comm)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=GRID
 // GRID: error: mok.sort_routes is the work of all CTAs: ctas(grid), role @all has ctas(sms_comm)
+// Who multiplies works in the plan's clusters, and nobody else.
+// RUN: for n in 0 1 3; do mok-opt --build --set cluster=2 --all | sed "/mok.role @compute/s/ cluster(2)/ cluster($n)/" | expect 1 mok-opt - --all --no-check 2>&1 | FileCheck %s --check-prefix=CLUSTER || exit 1; done
+// RUN: mok-opt --build --set cluster=2 --all | sed '/mok.role @compute/s/ cluster(2)//' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// CLUSTER: error: mok.load: role @compute has clusters of {{[013]}} CTAs, not of 2 as the plan has them
+// RUN: mok-opt --build --set cluster=1 --all | sed '/mok.role @compute/s/ctas(sms_compute)/& cluster(2)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=NOCLUSTER
+// NOCLUSTER: error: mok.load: role @compute has clusters of 2 CTAs, not of 1 as the plan has them
+// RUN: mok-opt --build --set cluster=2 --set comm=sms --all | sed '/mok.role @comm/s/ctas(sms_comm)/& cluster(2)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=MOVERS
+// MOVERS: error: mok.pull: role @comm has clusters of 2 CTAs, not of 1 as the plan has them
 
 // Operands of products hold the product's rows, as wide as it reads them; their weights are its experts'.
 // RUN: mok-opt --build --all | sed '/mok.product @up/s/a(@ring_x)/a(@args.x)/' | expect 1 mok-opt - --all 2>&1 | FileCheck %s --check-prefix=SLOTS

@@ -1,6 +1,8 @@
 // Waits and signals follow from who touches which region; no task, region or worker here has a name of the real kernel.
 // RUN: mok-opt %s --passes=insert-sync --round-trip | FileCheck %s
 // RUN: mok-opt --build --set comm=epilogue --until=insert-sync | FileCheck %s --check-prefix=EPILOGUE
+// RUN: mok-opt --build --set own_rows=direct --until=insert-sync | FileCheck %s --check-prefix=SPLIT
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --until=insert-sync | FileCheck %s --check-prefix=DIRECT
 
 module attributes {mok.after = "allocate-rings"} {
   mok.kernel @forward {
@@ -100,3 +102,27 @@ module attributes {mok.after = "allocate-rings"} {
 // EPILOGUE-NEXT: mok.store_pushed @down reads(@row_source) writes(@combine)
 // EPILOGUE-NEXT: mok.signal @h_done[row_block] edge(read_to_write)
 // EPILOGUE-NEXT: }
+
+// Rows read where their tokens are: the routes were placed ahead of a barrier, so nobody waits for x.
+// DIRECT: mok.counter @h_ready per(row_block) word(0)
+// DIRECT: mok.counter @h_done per(row_block)
+// DIRECT-NOT: mok.counter
+// DIRECT: mok.worker @load
+// DIRECT-NEXT: mok.task @up
+// DIRECT-NEXT: mok.load_gathered @up
+// DIRECT: mok.task @down
+// DIRECT-NEXT: mok.wait @h_ready[row_block] {{.*}}edge(bulk_to_bulk)
+// DIRECT: mok.mma @up
+// DIRECT-NEXT: mok.wait @h_done[row_block - ring_slots] {{.*}}edge(read_to_write) lap
+// DIRECT: mok.store_pushed @down
+// DIRECT-NEXT: mok.signal @h_done[row_block] edge(read_to_write)
+
+// Rows of others come by bulk copies and are picked by ordinary loads.
+// SPLIT: mok.pull
+// SPLIT-NEXT: mok.signal @x_ready[row_block] edge(bulk_to_generic)
+// SPLIT: mok.task @combine
+// SPLIT-NEXT: mok.wait @y_ready[row_block] {{.*}}edge(bulk_to_bulk)
+// SPLIT: mok.wait @x_ready[row_block] {{.*}}edge(bulk_to_generic)
+// SPLIT-NEXT: mok.load_gathered @up
+// SPLIT: mok.store_split @down
+// SPLIT-NEXT: mok.signal @y_ready[row_block] edge(bulk_to_bulk)

@@ -1,4 +1,8 @@
 // RUN: mok-opt %s --passes=tile --round-trip | FileCheck %s
+// RUN: mok-opt %s --passes=tile --round-trip --set tile_m=64 --set minibatch_rows=64 --set ring_rows=192 --set cluster=1 --set tokens_per_gpu=640 | FileCheck %s --check-prefix=AHEAD
+// RUN: mok-opt %s --passes=tile --set tile_m=64 --set minibatch_rows=64 --set ring_rows=128 --set cluster=1 --set tokens_per_gpu=640 | FileCheck %s --check-prefix=TURNS
+// RUN: mok-opt %s --passes=tile --set tile_m=64 --set minibatch_rows=256 --set ring_rows=512 --set cluster=1 --set tokens_per_gpu=64 | FileCheck %s --check-prefix=AHEAD
+// RUN: mok-opt %s --passes=tile --set tile_m=64 --set minibatch_rows=512 --set ring_rows=512 --set cluster=1 --set tokens_per_gpu=64 | FileCheck %s --check-prefix=TURNS
 // RUN: sed 's/a(@x)/a(@y)/' %s | expect 1 mok-opt - --passes=tile 2>&1 | FileCheck %s --check-prefix=CIRCLE
 
 module attributes {mok.after = "assign-roles"} {
@@ -52,3 +56,8 @@ module attributes {mok.after = "assign-roles"} {
 }
 
 // CIRCLE: error: the tasks of phase @experts wait for each other in a circle
+
+// Up to the first product tasks run a minibatch ahead where the ring has three minibatches, or two and so all rows; else by turns.
+// AHEAD: mok.phase @experts once(side) per_minibatch(fetch, first, second) ahead(fetch, first)
+// TURNS: mok.phase @experts once(side) per_minibatch(fetch, first, second)
+// TURNS-NOT: ahead(

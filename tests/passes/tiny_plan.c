@@ -39,6 +39,7 @@ mok_model *mok_tiny_model(mok_arena *arena) {
   model->gpus = 2;
   model->tokens_per_gpu = 64;
   model->passes = MOK_PASS_FORWARD;
+  model->own_rows = MOK_OWN_COPY; /* what moves rows has most to test */
   return model;
 }
 

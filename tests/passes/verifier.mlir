@@ -15,6 +15,15 @@
 // LAP: error: 'mok.wait' op an index with a lag needs 'lap', the guard of the first lap
 // RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch,/per_minibatch(despatch,/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=TASK
 // TASK: error: 'mok.phase' op attribute 'per_minibatch': the phase has no task @despatch
+// RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(up)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PREFIX
+// RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(up, dispatch)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PREFIX
+// PREFIX: error: 'mok.phase' op attribute 'ahead': @up, where per_minibatch has @dispatch; the first tasks run ahead, in order
+// RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch, up, down, combine)/& ahead(dispatch, up, down, combine)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: 'mok.phase' op attribute 'ahead': 4 of the 4 tasks per minibatch leave none behind
+// RUN: mok-opt --build --all | sed 's/per_minibatch(dispatch, up, down, combine)/ahead(dispatch)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=AHEADOF
+// AHEADOF: error: 'mok.phase' op attribute 'ahead': 1 of the 0 tasks per minibatch leave none behind
+// RUN: for n in -1 99999999999; do mok-opt --build --set cluster=2 --all | sed "/mok.role @compute/s/ cluster(2)/ cluster($n)/" | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=CLUSTER || exit 1; done
+// CLUSTER: error: 'mok.role' op attribute 'cluster': {{-?[0-9]+}} is out of range: 0 to 2147483647
 // RUN: mok-opt --build --all | sed 's/mok.worker @push/mok.worker @pull/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: 'mok.role' op holds two ops named @pull
 // RUN: mok-opt --build --all | sed 's/instances(pull_warps)/instances(pull_worms)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=COUNT
@@ -29,6 +38,12 @@
 // OUT: error: 'mok.store_pushed' op product @down has an out, so its rows are not pushed
 // RUN: mok-opt --build --set comm=epilogue --all | sed '/mok.product @down/s/rows(row_block)/rows(token_block)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=PUSHROWS
 // PUSHROWS: error: 'mok.store_pushed' op only rows of row blocks are pushed, as the product gives them
+// RUN: mok-opt --build --set own_rows=direct --all | sed '/mok.product @down/s/out(@ring_y) //' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NOSPLITOUT
+// NOSPLITOUT: error: 'mok.store_split' op product @down has no out to store to
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --all | sed '/mok.load_gathered/s/, @args.x)/)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=GATHER
+// GATHER: error: 'mok.load_gathered' op attribute 'reads': @args.x, the a of product @up, is not there
+// RUN: mok-opt --build --set gpus=1 --set own_rows=direct --all | sed '/mok.product @up/s/rows(row_block)/rows(token_block)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=GATHERROWS
+// GATHERROWS: error: 'mok.load_gathered' op only rows of row blocks are gathered
 // RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(tanh)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=ACTIVATION
 // ACTIVATION: error: 'mok.product' op attribute 'epilogue': unknown word 'tanh', expected swiglu|geglu
 // RUN: mok-opt --build --all | sed '/mok.product @up/s/epilogue(swiglu)/epilogue(relu2)/' | expect 1 mok-opt - 2>&1 | FileCheck %s --check-prefix=NOGATE

@@ -7,13 +7,20 @@
 /* Words of shared_down.base. */
 enum { WORD_SCENARIO = 0, WORD_TASKS = 1, WORD_FIRST_TASK = 4 };
 
-/* ---- product.cu: WORD_SCENARIO is the shape's id ---- */
+/* ---- product.cu: WORD_SCENARIO is the shape's id. Every instance signals every tile: counter 0, the word of its block ---- */
 
 enum { STORE_PLAIN, STORE_ACTIVATED, STORE_PUSHED };
 enum { PRODUCT_EXPERTS = 2, PRODUCT_OUT_PAD = 8, PRODUCT_WEIGHT_PAD = 8 }; /* columns after a row that are nobody's */
 
+/* Row blocks of a routed product have experts of their own, as the table block_expert says; a product of tokens is of every
+ * expert. In a kernel that gathers, every second tile takes its rows from tokens anywhere: row i is that of
+ * PRODUCT_TOKEN_OF(i, T). */
+#define PRODUCT_IS_ROUTED(id, store) ((store) == STORE_PUSHED || (id) / 2 % 2 == 1)
+#define PRODUCT_IS_GATHERED(expert, column) (((expert) + (column)) % 2 == 1)
+#define PRODUCT_TOKEN_OF(row, tokens) (((row)*7 + 3) % (tokens))
+
 /* SHAPE(id, n, gated, k_extent, columns, store): every n; depths and widths of less than a tile, of whole tiles and of a tile and
- * some more. A pushed product has PLAN_HIDDEN columns. */
+ * some more; many tiles of one stage. A pushed product has PLAN_HIDDEN columns. */
 #define PRODUCT_SHAPES(SHAPE)                  \
   SHAPE(0, 16, 1, 8, 8, STORE_ACTIVATED)       \
   SHAPE(1, 32, 0, 64, 24, STORE_PLAIN)         \
@@ -32,7 +39,18 @@ enum { PRODUCT_EXPERTS = 2, PRODUCT_OUT_PAD = 8, PRODUCT_WEIGHT_PAD = 8 }; /* co
   SHAPE(14, 240, 1, 136, 128, STORE_ACTIVATED) \
   SHAPE(15, 256, 0, 520, 264, STORE_PLAIN)     \
   SHAPE(16, 256, 1, 136, 136, STORE_ACTIVATED) \
-  SHAPE(17, 96, 0, 72, 0, STORE_PUSHED)
+  SHAPE(17, 96, 0, 72, 0, STORE_PUSHED)        \
+  SHAPE(18, 16, 0, 64, 264, STORE_PLAIN)
+
+/* Of kernels that gather. */
+#define GATHER_SHAPES(SHAPE)                  \
+  SHAPE(0, 16, 1, 8, 24, STORE_ACTIVATED)     \
+  SHAPE(1, 48, 0, 72, 152, STORE_PLAIN)       \
+  SHAPE(2, 128, 1, 200, 136, STORE_ACTIVATED) \
+  SHAPE(3, 256, 0, 136, 264, STORE_PLAIN)     \
+  SHAPE(4, 208, 1, 520, 112, STORE_ACTIVATED) \
+  SHAPE(5, 96, 0, 72, 0, STORE_PUSHED)        \
+  SHAPE(6, 16, 0, 64, 264, STORE_PLAIN)
 
 /* Of the plans that differ in activation and clamp only. */
 #define EPILOGUE_SHAPES(SHAPE)             \

@@ -1,5 +1,7 @@
-/* Products and their epilogues against a product of integers. Operands are eighths of -8..8, so every partial sum is exact in
- * fp32 and a plain result is right to the bit; an activated one is right to the rounding of fp32 and then of bf16. */
+/* Products and their epilogues against a product of integers, and how often each tile was signalled. Operands are eighths of
+ * -8..8, so every partial sum is exact in fp32 and a plain result is right to the bit; an activated one is right to the rounding
+ * of
+ * fp32 and then of bf16. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@ typedef struct shape {
 static const shape product_shapes[] = {
 #define SHAPE(id, n, gated, k, columns, store) {id, n, gated, k, columns, store},
     PRODUCT_SHAPES(SHAPE)};
-static const shape epilogue_shapes[] = {EPILOGUE_SHAPES(SHAPE)
+static const shape epilogue_shapes[] = {EPILOGUE_SHAPES(SHAPE)};
+static const shape gather_shapes[] = {GATHER_SHAPES(SHAPE)
 #undef SHAPE
 };
 
@@ -33,7 +36,9 @@ typedef struct inputs {
 } inputs;
 typedef struct setting {
   shape shape;
-  int tokens, padding, blocks, experts;
+  int tokens, padding, blocks, experts, cluster;
+  bool routed, gathers;
+  bool apart; /* neighbouring blocks of a routed product have different experts */
   size_t out_stride;
   mok_reference_activation activation;
   double clamp; /* 0: none */
@@ -120,9 +125,45 @@ static void make_sources(prim *p, setting *s) {
   }
 }
 
+static int min(int a, int b) { return a < b ? a : b; }
+
+/* Blocks that are computed: in a cluster each CTA has one, the last may have no rows. */
+static int blocks_of(const setting *s) {
+  const int step = s->padding * s->cluster;
+  return (s->tokens + step - 1) / step * s->cluster;
+}
+
+static int expert_of(const setting *s, int block) { return s->experts > 1 ? (block / 2 + s->apart * block) % s->experts : 0; }
+
+/* Words of block_expert: expert << 9 | rows. */
+static void make_blocks(prim *p, const setting *s) {
+  const int count = (int)prim_fact(p, "PLAN_CAPACITY_ROWS") / s->padding;
+  int *words = prim_host_memory((size_t)count * sizeof *words, FILL);
+  for (int b = 0; b < blocks_of(s); b++) {
+    const int left = s->tokens - b * s->padding;
+    words[b] = expert_of(s, b) << 9 | (left < 0 ? 0 : min(left, s->padding));
+  }
+  for (int r = 0; r < p->rank_count; r++) prim_write(p, prim_local(p, r, "BLOCK_EXPERT"), words, (size_t)count * sizeof *words);
+  free(words);
+}
+
+/* Every instance has signalled each tile of a block, once. */
+static void expect_signals(prim *p, const setting *s, int r) {
+  const shape *f = &s->shape;
+  const int words = (int)(prim_fact(p, "LAYOUT_COUNTERS_BYTES") / 8), instances = (int)prim_fact(p, "PLAN_THREADS") / 128 - 1;
+  const int across = (s->shape.columns * (1 + f->gated) + f->n - 1) / f->n;
+  int *right = prim_host_memory((size_t)words * sizeof *right, 0);
+  for (int b = 0; b < blocks_of(s); b++) right[b] = across * instances * (s->routed ? 1 : s->experts);
+  prim_expect_bytes(p, prim_local(p, r, "COUNTERS"), right, (size_t)words * sizeof *right, 4,
+                    "shape %d, %d tokens, rank %d: signals", f->id, s->tokens, r);
+  free(right);
+}
+
 /* Row i of A times column j of one half, in 64ths. */
 static long long product_of(const setting *s, int r, int expert, int half, int i, int j) {
   const size_t k = (size_t)s->shape.k;
+  const int column = j / (s->shape.n / (1 + s->shape.gated));
+  if (s->gathers && PRODUCT_IS_GATHERED(s->routed ? 0 : expert, column)) i = PRODUCT_TOKEN_OF(i, s->tokens);
   const int *a = s->of[r].x + (size_t)i * k;
   const int *b = s->of[r].weights[half] + ((size_t)expert * (size_t)s->shape.columns + (size_t)j) * k;
   long long sum = 0;
@@ -148,7 +189,7 @@ static void expect_out(prim *p, const setting *s, int r) {
   prim_read(p, out, p->ranks[r].out, elements * 2);
   for (int e = 0; e < s->experts; e++)
     for (int i = 0; i < s->tokens; i++)
-      for (int j = 0; j < f->columns; j++) {
+      for (int j = 0; j < f->columns && (!s->routed || expert_of(s, i / s->padding) == e); j++) {
         const size_t at = (size_t)(e * s->blocks * s->padding + i) * s->out_stride + (size_t)j;
         const double first = (double)product_of(s, r, e, 0, i, j) / (EIGHTHS * EIGHTHS);
         right[at] = prim_bf16(first);
@@ -183,9 +224,13 @@ static void expect_combine(prim *p, const setting *s) {
   free(right);
 }
 
-static void run_shape(prim *p, const shape *f, int tokens) {
+static void run_shape(prim *p, const shape *f, int tokens, bool apart) {
   setting s = {.shape = *f,
                .tokens = tokens,
+               .cluster = (int)prim_fact(p, "PLAN_CLUSTER"),
+               .routed = PRODUCT_IS_ROUTED(f->id, f->store),
+               .gathers = prim_fact(p, "PLAN_OWN_ROWS") != 0,
+               .apart = apart,
                .padding = (int)prim_fact(p, "PLAN_ROW_PADDING"),
                .activation = activations[prim_fact(p, "PLAN_ACTIVATION")],
                .clamp = prim_real(p, "PLAN_CLAMP")};
@@ -200,15 +245,17 @@ static void run_shape(prim *p, const shape *f, int tokens) {
     make_rank(p, &s, r, &seed);
     prim_fill(p, p->ranks[r].out, FILL, out_bytes);
   }
+  make_blocks(p, &s);
   if (f->store == STORE_PUSHED) make_sources(p, &s);
-  const int k = (int)prim_fact(p, "PLAN_GATE_UP_K"), half = f->n / (1 + f->gated);
+  const int k = (int)prim_fact(p, "PLAN_GATE_UP_K"), parts = s.cluster > 1 + f->gated ? s.cluster : 1 + f->gated;
   p->maps = (mok_map_recipes){.count = 2 + f->gated, .ranks = p->rank_count, .experts = s.experts * p->rank_count};
   p->maps.recipes[0] = map(MOK_MAP_TOKENS, offsetof(mok_rank_args, x), 0, f->k, s.padding, k);
-  p->maps.recipes[1] = map(MOK_MAP_WEIGHT, offsetof(mok_rank_args, gate), s.shape.columns, f->k, half, k);
-  p->maps.recipes[2] = map(MOK_MAP_WEIGHT, offsetof(mok_rank_args, up), s.shape.columns, f->k, half, k);
+  p->maps.recipes[1] = map(MOK_MAP_WEIGHT, offsetof(mok_rank_args, gate), s.shape.columns, f->k, f->n / parts, k);
+  p->maps.recipes[2] = map(MOK_MAP_WEIGHT, offsetof(mok_rank_args, up), s.shape.columns, f->k, f->n / parts, k);
   prim_launch(p, 2, 4);
   for (int r = 0; r < p->rank_count && f->store != STORE_PUSHED; r++) expect_out(p, &s, r);
   if (f->store == STORE_PUSHED) expect_combine(p, &s);
+  for (int r = 0; r < p->rank_count; r++) expect_signals(p, &s, r);
   for (int r = 0; r < p->rank_count; r++) {
     free(s.of[r].x);
     free(s.of[r].weights[0]);
@@ -218,9 +265,10 @@ static void run_shape(prim *p, const shape *f, int tokens) {
 }
 
 void check_product(prim *p) {
-  const bool epilogue = strcmp(p->family, "epilogue") == 0;
-  const shape *shapes = epilogue ? epilogue_shapes : product_shapes;
-  const int count = (int)(epilogue ? sizeof epilogue_shapes : sizeof product_shapes) / (int)sizeof *shapes;
+  const bool epilogue = strcmp(p->family, "epilogue") == 0, gather = strcmp(p->family, "gather") == 0;
+  const shape *shapes = epilogue ? epilogue_shapes : gather ? gather_shapes : product_shapes;
+  const size_t bytes = epilogue ? sizeof epilogue_shapes : gather ? sizeof gather_shapes : sizeof product_shapes;
+  const int count = (int)(bytes / sizeof *shapes);
   size_t weights = 0, out = 0;
   const size_t x = most_elements(p, shapes, count, &weights, &out);
   for (int r = 0; r < p->rank_count; r++) {
@@ -237,7 +285,8 @@ void check_product(prim *p) {
   const int tokens[] = {1, m / 2 + 3, m, most};
   for (int i = 0; i < count; i++) {
     p->seed = (uint64_t)(i % p->machine->schedules);
-    run_shape(p, &shapes[i], m + 9);
-    run_shape(p, &shapes[i], tokens[i % 4]);
+    run_shape(p, &shapes[i], m + 9, true);
+    if (PRODUCT_IS_ROUTED(shapes[i].id, shapes[i].store)) run_shape(p, &shapes[i], m + 9, false);
+    run_shape(p, &shapes[i], tokens[i % 4], i % 8 < 4);
   }
 }

@@ -11,7 +11,7 @@ enum { UNIFORM, MASKED, DUPLICATES, ONE_EXPERT, EVERY_THIRD, OUT_OF_RANGE, PATTE
 static const char *const pattern_names[] = {"uniform", "masked", "duplicates", "one expert", "every third", "out of range"};
 
 typedef struct setting {
-  int hidden, tokens, top_k, experts, padding, blocks, slots;
+  int hidden, tokens, top_k, experts, padding, blocks, slots, cluster;
   int pattern, count[MOK_MAX_RANKS]; /* tokens */
   int *ids[MOK_MAX_RANKS];
   uint16_t *x[MOK_MAX_RANKS];
@@ -78,7 +78,13 @@ static void place_rows(const prim *p, const setting *s, int expert, int start, i
   for (; row < padded; row++) source[2 * row] = source[2 * row + 1] = -1;
 }
 
-/* Returns the row blocks. */
+/* Rows of block `b` of an expert of so many. */
+static int block_rows(const setting *s, int rows, int b) {
+  const int left = rows - b * s->padding;
+  return left < 0 ? 0 : left < s->padding ? left : s->padding;
+}
+
+/* Returns the row blocks: every CTA of a cluster gets one, so the last expert may have an empty one at its end. */
 static int place(const prim *p, const setting *s, int rank, int start, tables *t) {
   const int first = first_expert(p, s, rank), experts = first_expert(p, s, rank + 1) - first;
   for (int b = 0; b < s->blocks; b++) t->block_expert[b] = FILL_WORD;
@@ -87,8 +93,10 @@ static int place(const prim *p, const setting *s, int rank, int start, tables *t
   for (int e = 0; e < experts; e++) {
     t->rows[e] = 0;
     for (int r = 0; r < p->rank_count; r++) t->rows[e] += s->offsets[r][first + e + 1] - s->offsets[r][first + e];
-    const int padded = (t->rows[e] + s->padding - 1) / s->padding * s->padding;
-    for (int b = 0; b < padded / s->padding; b++) t->block_expert[t->base[e] / s->padding + b] = e;
+    int padded = (t->rows[e] + s->padding - 1) / s->padding * s->padding;
+    while (e == experts - 1 && (t->base[e] + padded) / s->padding % s->cluster != 0) padded += s->padding;
+    for (int b = 0; b < padded / s->padding; b++)
+      t->block_expert[t->base[e] / s->padding + b] = e << 9 | block_rows(s, t->rows[e], b);
     place_rows(p, s, first + e, start, t->source + (size_t)t->base[e] * 2, padded);
     t->base[e + 1] = t->base[e] + padded;
   }
@@ -108,8 +116,8 @@ static void expect_answer(prim *p, const setting *s, int rank, int blocks, const
   int *answer = prim_host_memory(size * sizeof *answer, FILL);
   for (int cta = 0; cta < COMM + COMPUTE; cta++) answer[cta] = blocks;
   for (int b = 0; b < blocks; b++) {
-    const int expert = t->block_expert[b], rows = t->rows[expert] - (b * s->padding - t->base[expert]);
-    const int task[ROUTE_TASK_WORDS] = {1, 2, b, b % s->slots, expert, rows < s->padding ? rows : s->padding, 3, 0};
+    const int expert = t->block_expert[b] >> 9, rows = block_rows(s, t->rows[expert], b - t->base[expert] / s->padding);
+    const int task[ROUTE_TASK_WORDS] = {1, 2, b, b % s->slots, expert, rows, 3, 0};
     memcpy(answer + ROUTE_MOST_CTAS + b * ROUTE_TASK_WORDS, task, sizeof task);
   }
   prim_expect_bytes(p, p->ranks[rank].shared_up.base, answer, size * sizeof *answer, 4, "%s, rank %d: row blocks and tasks",
@@ -207,7 +215,8 @@ void check_route(prim *p) {
                .top_k = (int)prim_fact(p, "PLAN_TOP_K"),
                .experts = (int)prim_fact(p, "PLAN_EXPERTS"),
                .padding = (int)prim_fact(p, "PLAN_ROW_PADDING"),
-               .slots = (int)prim_fact(p, "PLAN_RING_SLOTS")};
+               .slots = (int)prim_fact(p, "PLAN_RING_SLOTS"),
+               .cluster = (int)prim_fact(p, "PLAN_CLUSTER")};
   s.blocks = (int)prim_fact(p, "PLAN_CAPACITY_ROWS") / s.padding;
   const size_t routes = (size_t)(s.tokens * s.top_k), experts = (size_t)s.experts + 1;
   for (int r = 0; r < p->rank_count; r++) {

@@ -181,8 +181,9 @@ static void create_ranks(prim *p) {
 /* ------------------------------------------------------------------------------------------------ launches */
 
 void prim_launch(prim *p, int comm_ctas, int compute_ctas) {
-  p->args.comm_ctas = comm_ctas;
-  p->args.compute_ctas = compute_ctas;
+  const bool comm = prim_fact(p, "PLAN_SMS_COMM") > 0;
+  p->args.comm_ctas = comm ? comm_ctas : 0;
+  p->args.compute_ctas = comm ? compute_ctas : comm_ctas + compute_ctas;
   p->machine->launch(p);
 }
 
@@ -205,8 +206,8 @@ static char *read_text(const char *folder, const char *name) {
 static const struct {
   const char *family;
   void (*check)(prim *p);
-} families[] = {{"sync", check_sync},       {"route", check_route},      {"move", check_move},
-                {"product", check_product}, {"epilogue", check_product}, {"reduce", check_reduce}};
+} families[] = {{"sync", check_sync},      {"route", check_route},      {"move", check_move},    {"product", check_product},
+                {"gather", check_product}, {"epilogue", check_product}, {"reduce", check_reduce}};
 
 int prim_run(const char *folder) {
   prim *p = prim_host_memory(sizeof *p, 0);

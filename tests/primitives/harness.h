@@ -70,7 +70,8 @@ void prim_reset(prim *p, int fill);
 void *prim_local(const prim *p, int rank, const char *region); /* "RING_X" */
 void *prim_heap(const prim *p, int rank, const char *region);
 
-/* One launch of all ranks; ranks[] and args are set but for what the harness knows. */
+/* One launch of all ranks; ranks[] and args are set but for what the harness knows. Where a plan has no role comm, those CTAs are
+ * of role compute, too. */
 void prim_launch(prim *p, int comm_ctas, int compute_ctas);
 /* Words of a line of a rank's control region. */
 void prim_control(prim *p, int rank, int line, unsigned *words);

@@ -11,7 +11,7 @@ case $target in host) image=kernel.host.so ;; *) image=forward.cubin ;; esac
 # The kernel of one family, of one file, for the plan in a folder.
 compose() { # FAMILY FOLDER
   local text=$here/$1.cu
-  [ "$1" = epilogue ] && text=$here/product.cu
+  case $1 in epilogue | gather) text=$here/product.cu ;; esac
   sed -n '/^MOK_FN float activate/,/^}/p' "$2/kernel.cu" >"$2/activate.h"
   [ -s "$2/activate.h" ] || { echo "images.sh: the emitted kernel has no function activate" >&2; return 1; }
   { echo "#define FAMILY_$1"

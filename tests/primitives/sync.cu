@@ -109,25 +109,25 @@ MOK_WORKER void pull_items(mok_cta *c) {
 MOK_FN void run_pipeline(mok_cta *c) {
   static_assert(PLAN_WARPS == 8, "two instances of four warps");
   switch (c->role) {
-  case 0:
-    switch (scenario(c)) {
-    case SYNC_PIPELINE_WARP_GROUP:
-      mok_spawn<0, 1, 4>(c, fill_items<1>);
-      mok_spawn<4, 4, 1>(c, check_items<4>);
+    case 0:
+      switch (scenario(c)) {
+        case SYNC_PIPELINE_WARP_GROUP:
+          mok_spawn<0, 1, 4>(c, fill_items<1>);
+          mok_spawn<4, 4, 1>(c, check_items<4>);
+          break;
+        case SYNC_PIPELINE_GROUP_WARP:
+          mok_spawn<0, 4, 1>(c, fill_items<4>);
+          mok_spawn<4, 1, 4>(c, check_items<1>);
+          break;
+        case SYNC_PIPELINE_CTAS:
+          mok_spawn<0, PLAN_WARPS, 1>(c, fill_or_check);
+          break;
+      }
       break;
-    case SYNC_PIPELINE_GROUP_WARP:
-      mok_spawn<0, 4, 1>(c, fill_items<4>);
-      mok_spawn<4, 1, 4>(c, check_items<1>);
+    case 1:
+      mok_spawn<0, 1, PLAN_PULL_WARPS>(c, pull_items);
+      mok_spawn<PLAN_PULL_WARPS, 1, PLAN_PUSH_WARPS>(c, push_items);
       break;
-    case SYNC_PIPELINE_CTAS:
-      mok_spawn<0, PLAN_WARPS, 1>(c, fill_or_check);
-      break;
-    }
-    break;
-  case 1:
-    mok_spawn<0, 1, PLAN_PULL_WARPS>(c, pull_items);
-    mok_spawn<PLAN_PULL_WARPS, 1, PLAN_PUSH_WARPS>(c, push_items);
-    break;
   }
   mok_join(c);
   mok_grid_barrier(c);
@@ -203,30 +203,30 @@ MOK_KERNEL void mok_forward(const MOK_GRID_CONSTANT mok_args args) {
   mok_cta *c = &cta;
   mok_roles(c, args.comm_ctas, args.compute_ctas);
   switch (scenario(c)) {
-  case SYNC_PIPELINE_WARP_GROUP:
-  case SYNC_PIPELINE_GROUP_WARP:
-  case SYNC_PIPELINE_CTAS:
-    run_pipeline(c);
-    break;
-  case SYNC_GRID_BARRIER:
-    run_grid_barrier(c);
-    break;
-  case SYNC_RANK_BARRIER:
-    run_rank_barrier(c);
-    break;
-  case SYNC_LOST_SIGNAL:
-    lose_signal(c);
-    break;
-  case SYNC_ABSENT_CTA:
-    if (c->cta != c->ctas - 1) mok_grid_barrier(c);
-    break;
-  case SYNC_ABSENT_RANK:
-    if (c->args->rank != 1) mok_rank_barrier(c, SYNC_LAST_BARRIER);
-    break;
-  case SYNC_POISONED_RANK:
-    if (c->args->rank == 1) lose_signal(c);
-    mok_rank_barrier(c, SYNC_LAST_BARRIER);
-    break;
+    case SYNC_PIPELINE_WARP_GROUP:
+    case SYNC_PIPELINE_GROUP_WARP:
+    case SYNC_PIPELINE_CTAS:
+      run_pipeline(c);
+      break;
+    case SYNC_GRID_BARRIER:
+      run_grid_barrier(c);
+      break;
+    case SYNC_RANK_BARRIER:
+      run_rank_barrier(c);
+      break;
+    case SYNC_LOST_SIGNAL:
+      lose_signal(c);
+      break;
+    case SYNC_ABSENT_CTA:
+      if (c->cta != c->ctas - 1) mok_grid_barrier(c);
+      break;
+    case SYNC_ABSENT_RANK:
+      if (c->args->rank != 1) mok_rank_barrier(c, SYNC_LAST_BARRIER);
+      break;
+    case SYNC_POISONED_RANK:
+      if (c->args->rank == 1) lose_signal(c);
+      mok_rank_barrier(c, SYNC_LAST_BARRIER);
+      break;
   }
   mok_leave(c);
 }

@@ -5,8 +5,10 @@
 # A configuration is one kernel (experts 1..8, k 1..4, H and I multiples of 8 from 64 to 256, shared experts 0..2, clamp,
 # activation, GPU row, 1..4 ranks, a ring of all rows, of 128 or of 64) and five runs of it: T = 0, 1, the capacity and two
 # between, one of them with another T on each rank; each with its own routing, mask and two schedules that must agree bitwise.
-# Every second configuration pushes rows from the down product's epilogue; it runs with communication SMs, too, and both must
-# agree bitwise. The default test suite runs the first 40; before closing work on the protocol run more by hand:
+# A configuration also runs in other ways, which must give the same bits: where the down product's epilogue pushes rows, with
+# communication SMs too; own rows copied and in place, for one rank and for some of several; and CTAs in pairs as well as alone, up tiles with them a
+# minibatch ahead where the ring allows. The default test suite runs the first 40; before closing work on the protocol run more by
+# hand:
 #   tests/run_matrix/matrix.sh build/mokgen 0 400
 set -u
 [ $# -eq 3 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
@@ -38,8 +40,23 @@ configuration() {
   pick host host host H200; gpu=$picked
   pick 1 1 2 2 3 4; gpus=$picked
   capacity=100
-  case $(($1 % 3)) in 0) ring='"auto"' ;; 1) ring=128 ;; 2) ring=64 ;; esac
-  if [ $(($1 % 2)) = 0 ]; then comms=sms; else comms='epilogue sms'; fi
+  case $(($1 % 3)) in 0) ring='"auto"' pairs='"auto"' ;; 1) ring=128 pairs=384 ;; 2) ring=64 pairs=256 ;; esac
+  if [ "$gpus" = 1 ] || [ $(($1 % 4)) = 2 ]; then ways='copy direct'; else ways=copy; fi
+  comm=sms
+  [ $(($1 % 2)) = 0 ] || ways="$ways other" comm=epilogue
+  ways="$ways pairs"
+  case $ways in *direct*) ways="$ways direct-pairs" ;; esac
+}
+
+# What is replaced in the model to run it in the way $1.
+overrides() {
+  set -- "$1" -D schedule.comm="$comm" -D schedule.own_rows=copy -D schedule.cluster=1 -D schedule.ring_rows="${ring//\"/}"
+  case $1 in *pairs) set -- "$@" -D schedule.cluster=2 -D schedule.ring_rows="${pairs//\"/}" ;; esac
+  case $1-$pairs in *pairs-[0-9]*) set -- "$@" -D schedule.minibatch_rows=128 ;; esac
+  case $1 in direct*) set -- "$@" -D schedule.own_rows=direct ;; esac
+  case $1 in other) set -- "$@" -D schedule.comm=sms ;; esac
+  shift
+  flags=("$@")
 }
 
 write_model() {
@@ -48,7 +65,7 @@ model { name = "matrix-$1", hidden = $hidden, intermediate = $intermediate, expe
         shared_experts = $shared, activation = "$activation", clamp = $clamp }
 topology { gpu = "$gpu", gpus = $gpus }
 workload { tokens_per_gpu = $capacity }
-schedule { ring_rows = $ring, tile_m = 64, tile_n = $((16 << $1 % 4)) }
+schedule { tile_m = 64, tile_n = $((16 << $1 % 4)) }
 LUA
 }
 
@@ -63,9 +80,10 @@ for ((c = first; c < first + count; ++c)); do
     pick 0 0 0.3 1; mask=$picked
     below 1000
     first_digest=
-    for comm in $comms; do
-      set -- run "$work/model.lua" --target host -D schedule.comm="$comm" --tokens "$tokens" --routing "$routing" --mask "$mask" \
-        --seed "$draw" --seeds 2 -q
+    for way in $ways; do
+      overrides "$way"
+      set -- run "$work/model.lua" --target host "${flags[@]}" \
+        --tokens "$tokens" --routing "$routing" --mask "$mask" --seed "$draw" --seeds 2 -q
       timeout 120 "$mokgen" "$@" >"$work/out" 2>"$work/err"
       status=$?
       runs=$((runs + 1))
@@ -79,7 +97,7 @@ for ((c = first; c < first + count; ++c)); do
     done
   done
   echo "configuration $c: E=$experts k=$top_k H=$hidden I=$intermediate shared=$shared $activation clamp=$clamp" \
-    "on $gpus x $gpu, ring $ring, $comms"
+    "on $gpus x $gpu, ring $ring, $comm: $ways"
 done
 echo "$runs runs, $failed failed"
 [ "$runs" -gt 0 ] && [ "$failed" = 0 ]

@@ -4,15 +4,17 @@
     soak.py MOKGEN [--first N] [--count N] [-j N] [--timeout SECONDS]
 
 Configuration N is a pure function of N and of the tool's list of activations: a layer, a topology, token counts of each rank,
-routing, tiles, and a ring for 1 to 4 laps. It runs as four kernels of the same tiles:
+routing, tiles, and a ring for 1 to 4 laps. It runs as six kernels of the same tiles:
     first      5 schedules, every token against the reference (relative L2 error of at most 5e-3, the tool's own limit)
     ring       another ring and minibatch
     CTAs       another number of SMs in all and of communication SMs
     placement  rows moved by the epilogue instead of communication SMs, or the other way round
-The last three run 2 schedules and a sample of the tokens; all four must print the same digest of all output. A failure shows
+    own rows   of each rank: read and written in place instead of copied, or the other way round
+    cluster    CTAs in pairs instead of alone, or the other way round
+The others run 2 schedules and a sample of the tokens; all must print the same digest of all output. A failure shows
 the description and the command. The last line is "N passed, N failed", of configurations.
 
-Not in the default suite: 200 configurations take two cores about half an hour. Run it before closing work on the protocol and
+Not in the default suite: 200 configurations take two cores about forty minutes. Run it before closing work on the protocol and
 write the result to tests/bench/RESULTS.md.
 """
 
@@ -54,7 +56,7 @@ class Draws:
         return values[self.below(len(values))]
 
 
-Variant = collections.namedtuple("Variant", "comm ring_rows minibatch_rows sms comm_sms")
+Variant = collections.namedtuple("Variant", "comm ring_rows minibatch_rows sms comm_sms own_rows cluster")
 
 
 class Configuration:
@@ -84,17 +86,32 @@ class Configuration:
         comm_sms, other_comm_sms = d.between(1, sms - 1), d.between(1, other_sms - 1)
         first = ("sms", "epilogue")[number % 2]
         other = ("epilogue", "sms")[number % 2]
+        own, other_own = (("copy", "direct"), ("direct", "copy"))[number // 2 % 2]
+        cluster = 1 + number // 4 % 2
         self.seed = d.between(0, 10**6)
         ring = self.ring(d, self.laps)
         another_ring = self.ring(d, 1 if self.laps > 1 else d.between(2, 4))
         if another_ring == ring:
             another_ring = (2 * ring[0], ring[1])
         self.variants = {
-            "first": Variant(first, *ring, sms, comm_sms),
-            "ring": Variant(first, *another_ring, sms, comm_sms),
-            "CTAs": Variant(first, *ring, other_sms, other_comm_sms),
-            "placement": Variant(other, *ring, sms, comm_sms),
+            "first": self.variant(first, ring, sms, comm_sms, own, cluster),
+            "ring": self.variant(first, another_ring, sms, comm_sms, own, cluster),
+            "CTAs": self.variant(first, ring, other_sms, other_comm_sms, own, cluster),
+            "placement": self.variant(other, ring, sms, comm_sms, own, cluster),
+            "cluster": self.variant(first, ring, sms, comm_sms, own, 3 - cluster),
+            "own rows": self.variant(first, ring, sms, comm_sms, other_own, cluster),
         }
+
+    def variant(self, comm, ring, sms, comm_sms, own_rows, cluster):
+        """Pairs need even numbers of SMs in each role, and of row blocks in a minibatch."""
+        rows, minibatch = ring
+        if cluster == 2:
+            sms, comm_sms = max(4, sms + sms % 2), comm_sms + comm_sms % 2
+            comm_sms = min(comm_sms, sms - 2)
+            minibatch += minibatch % (2 * self.tile_m)
+            rows = -(-rows // minibatch) * minibatch
+        alone = self.gpus == 1 and own_rows == "direct"  # nothing to move: no SMs to give to it
+        return Variant(comm, rows, minibatch, sms, "auto" if alone else comm_sms, own_rows, cluster)
 
     def ring(self, d, laps):
         """Rows of ring and minibatch: about `laps` laps on the rank that gets most rows."""
@@ -122,8 +139,10 @@ class Configuration:
             '        activation = "%s"%s }' % (self.activation, clamp),
             'topology { gpu = { base = "%s", sms = %d }, gpus = %d }' % (self.row, v.sms, self.gpus),
             "workload { tokens_per_gpu = %d }" % self.capacity,
-            'schedule { comm = "%s", comm_sms = %d, tile_m = %d, tile_n = %d, ring_rows = %d, minibatch_rows = %d }'
-            % (v.comm, v.comm_sms, self.tile_m, self.tile_n, v.ring_rows, v.minibatch_rows),
+            'schedule { comm = "%s", comm_sms = %s, own_rows = "%s", cluster = %d,'
+            % (v.comm, '"auto"' if v.comm_sms == "auto" else v.comm_sms, v.own_rows, v.cluster),
+            '           tile_m = %d, tile_n = %d, ring_rows = %d, minibatch_rows = %d }'
+            % (self.tile_m, self.tile_n, v.ring_rows, v.minibatch_rows),
         ]) + "\n"
 
     def flags(self, which):
@@ -141,10 +160,10 @@ class Configuration:
         return flags
 
     def __str__(self):
-        return "%d x %s, H=%d I=%d E=%d k=%d shared=%d %s%s, T=%s, %s mask %s, tiles %d x %d, %s" % (
+        return "%d x %s, H=%d I=%d E=%d k=%d shared=%d %s%s, T=%s, %s mask %s, tiles %d x %d, %s, clusters of %d" % (
             self.gpus, self.row, self.hidden, self.intermediate, self.experts, self.top_k, self.shared, self.activation,
             "" if self.clamp is None else " clamp %s" % self.clamp, ",".join(map(str, self.tokens)), self.routing, self.mask,
-            self.tile_m, self.tile_n, self.variants["first"].comm)
+            self.tile_m, self.tile_n, self.variants["first"].comm, self.variants["first"].cluster)
 
 
 running = set()

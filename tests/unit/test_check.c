@@ -31,13 +31,44 @@ static void expect_ok(mok_status status) {
 }
 
 /* One rank without a shared expert; two with one and several laps; four that own 1 or 2 of 6 experts; a push from the
- * epilogue. */
-#define SMALL_RING "minibatch_rows=128", "ring_rows=256"
-#define ONE_RANK "gpus=1", "tokens_per_gpu=640", SMALL_RING
-#define TWO_RANKS "gpus=2", "tokens_per_gpu=640", "shared_experts=1", SMALL_RING
-#define FOUR_RANKS "gpus=4", "experts=6", "tokens_per_gpu=200", "gpu=host"
-#define EPILOGUE "gpus=2", "tokens_per_gpu=300", "comm=epilogue"
+ * epilogue; one rank that moves no rows; two and three that move only those of others; the same with products in rounds; in pairs;
+ * in both. */
+#define SMALL_RING "tile_m=64", "tile_n=32", "minibatch_rows=128", "ring_rows=256"
+#define AHEAD "tile_m=64", "tile_n=32", "minibatch_rows=128", "ring_rows=384"
+#define SMS "comm=sms", "own_rows=copy"
+#define ALONE "cluster=1"
+#define PAIRS "cluster=2"
+#define ONE_RANK "gpus=1", "tokens_per_gpu=640", SMALL_RING, SMS, ALONE
+#define TWO_RANKS_OF(...) "gpus=2", "tokens_per_gpu=640", "shared_experts=1", SMS, __VA_ARGS__
+#define TWO_RANKS TWO_RANKS_OF(SMALL_RING, ALONE)
+#define FOUR_RANKS "gpus=4", "experts=6", "tokens_per_gpu=200", "gpu=host", SMS
+#define EPILOGUE_OF(...) "gpus=2", "tokens_per_gpu=300", "comm=epilogue", "own_rows=copy", __VA_ARGS__
+#define EPILOGUE EPILOGUE_OF(SMALL_RING, ALONE)
+#define IN_PLACE_OF(...) "gpus=1", "tokens_per_gpu=640", "shared_experts=1", "own_rows=direct", __VA_ARGS__
+#define IN_PLACE IN_PLACE_OF(SMALL_RING, ALONE)
+#define SPLIT "gpus=2", "tokens_per_gpu=640", "shared_experts=1", "comm=sms", "own_rows=direct", SMALL_RING, ALONE
+#define SPLIT_EPILOGUE "gpus=3", "experts=7", "tokens_per_gpu=300", "comm=epilogue", "own_rows=direct", ALONE
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+static const char *const *const models[] = {
+    SETTINGS(ONE_RANK),
+    SETTINGS(TWO_RANKS),
+    SETTINGS(FOUR_RANKS),
+    SETTINGS(EPILOGUE),
+    SETTINGS(IN_PLACE),
+    SETTINGS("gpus=2", "activation=relu2", "top_k=1"),
+    SETTINGS(SPLIT),
+    SETTINGS(SPLIT_EPILOGUE),
+    SETTINGS(TWO_RANKS_OF(AHEAD, ALONE)),
+    SETTINGS(EPILOGUE_OF(AHEAD, ALONE)),
+    SETTINGS(IN_PLACE_OF(AHEAD, ALONE)),
+    SETTINGS(TWO_RANKS_OF(SMALL_RING, PAIRS)),
+    SETTINGS(EPILOGUE_OF(SMALL_RING, PAIRS)),
+    SETTINGS(IN_PLACE_OF(SMALL_RING, PAIRS)),
+    SETTINGS(TWO_RANKS_OF(AHEAD, PAIRS)),
+    SETTINGS(EPILOGUE_OF(AHEAD, PAIRS)),
+    SETTINGS(IN_PLACE_OF(AHEAD, PAIRS)),
+};
+enum { FIRST_AHEAD = 8, FIRST_PAIRS = 11, FIRST_BOTH = 14, NUM_MODELS = sizeof models / sizeof models[0] };
 
 static const mok_plan *plan_of(const char *const *settings) {
   mok_model *model = mok_tiny_model(arena);
@@ -111,16 +142,20 @@ static size_t explore(mok_checker *checker, mok_check_coverage *coverage) {
 /* ---- right modules ---- */
 
 START_TEST(test_right) {
-  const char *const *const models[] = {SETTINGS(ONE_RANK), SETTINGS(TWO_RANKS), SETTINGS(FOUR_RANKS), SETTINGS(EPILOGUE),
-                                       SETTINGS("gpus=2", "activation=relu2", "top_k=1")};
   const mok_plan *plan = plan_of(models[_i]);
-  mok_checker *checker = checker_of(view_of(module_of(plan)), plan);
+  const mok_kernel_view *view = view_of(module_of(plan));
+  const bool ahead = view->phases[1].ahead_count > 0;
+  if (_i >= FIRST_AHEAD) {
+    ck_assert_int_eq(ahead, _i < FIRST_PAIRS || _i >= FIRST_BOTH);
+    ck_assert_int_eq(plan->cluster, _i < FIRST_PAIRS ? 1 : 2);
+  }
+  mok_checker *checker = checker_of(view, plan);
   mok_check_coverage coverage;
   ck_assert_msg(explore(checker, &coverage) == 0, "%s", kinds(checker));
   ck_assert_int_eq(coverage.seeds, SEEDS);
   ck_assert_int_eq(coverage.totals.launches, 3 * SEEDS);
   ck_assert_int_ge(coverage.totals.laps, 2);
-  ck_assert_int_eq(coverage.ring_least, 1);
+  ck_assert_int_eq(coverage.ring_least, (ahead ? 2 : 1) * plan->cluster); /* a slot a minibatch for each CTA of a cluster */
   ck_assert_int_ge(coverage.ring_most, plan->ring_slots);
 }
 END_TEST
@@ -178,6 +213,21 @@ START_TEST(test_schedules) { /* what runs does not depend on who goes first */
   ck_assert_int_eq(a.tasks, b.tasks);
   ck_assert_int_gt(first.ran, a.tasks);
   ck_assert_int_eq(first.ran, second.ran);
+}
+END_TEST
+
+/* Where tasks run a minibatch ahead, a ring of one minibatch waits for itself. */
+START_TEST(test_short_ring) {
+  const mok_plan *plan = plan_of(models[FIRST_AHEAD + _i]);
+  const int64_t blocks = plan->minibatch_rows / plan->row_padding;
+  for (int64_t minibatches = 2; minibatches >= 1; --minibatches) {
+    mok_checker *checker = checker_of(view_of(module_of(plan)), plan);
+    const mok_check_case which = {.ring_slots = minibatches * blocks, .cta_limit = plan->cluster};
+    mok_check_totals totals = {0};
+    run_laps(checker, plan, 2, &(counted){0}, which, &totals);
+    ck_assert_msg(has(checker, MOK_CHECK_DEADLOCK) == (minibatches == 1), "%d: %s", (int)minibatches, kinds(checker));
+    if (minibatches == 2) ck_assert_str_eq(kinds(checker), "nothing");
+  }
 }
 END_TEST
 
@@ -242,7 +292,6 @@ static char *replaced(const char *text, const char *line_part, const char *from,
 /* ---- every wait ---- */
 
 START_TEST(test_lost_waits) {
-  const char *const *const models[] = {SETTINGS(ONE_RANK), SETTINGS(TWO_RANKS), SETTINGS(FOUR_RANKS), SETTINGS(EPILOGUE)};
   const mok_plan *plan = plan_of(models[_i]);
   const char *text = module_of(plan);
   int waits = 0;
@@ -257,7 +306,8 @@ START_TEST(test_lost_waits) {
     ck_assert_msg(coverage.seeds <= 2, "lost wait %d needs %d seeds", waits, (int)coverage.seeds);
     ck_assert_msg(static_finds(edited, plan), "check-protocol misses lost wait %d", waits);
   }
-  ck_assert_int_ge(waits, 4);
+  static const int expected[NUM_MODELS] = {6, 7, 6, 4, 3, 6, 7, 4, 7, 4, 3, 7, 4, 3, 7, 4, 3};
+  ck_assert_int_eq(waits, expected[_i]);
 }
 END_TEST
 
@@ -517,6 +567,44 @@ START_TEST(test_fenced_stores) { /* ordinary stores are right with the edge kind
 }
 END_TEST
 
+/* Gathered rows are read by ordinary loads: what bulk copies wrote must have landed before. */
+START_TEST(test_gathered_rows) {
+  const mok_plan *plan = plan_of(SETTINGS(ONE_RANK));
+  const mok_kernel_view *view = view_of(module_of(plan));
+  find_op(view, "load", "up", MOK_IR_LOAD)->kind = MOK_IR_LOAD_GATHERED;
+  mok_checker *checker = checker_of(view, plan);
+  mok_check_coverage coverage;
+  ck_assert_msg(explore(checker, &coverage) == 0, "%s", kinds(checker)); /* the signal waits for writes, the wait acquires */
+  find_op(view, "pull", "dispatch", MOK_IR_SIGNAL)->edge = MOK_IR_READ_TO_WRITE;
+  checker = checker_of(view, plan);
+  explore(checker, &coverage);
+  ck_assert_msg(has(checker, MOK_CHECK_UNORDERED), "%s", kinds(checker));
+}
+END_TEST
+
+/* Own rows are stored past ring_y: two who store rows of one rank may share a region, two who store the same row may not. */
+START_TEST(test_split_rows) {
+  const mok_plan *plan = plan_of(SETTINGS(SPLIT));
+  const mok_kernel_view *view = view_of(module_of(plan));
+  find_op(view, "push", "combine", MOK_IR_PUSH)->kind = MOK_IR_PULL; /* writes, but to no routes */
+  mok_checker *checker = checker_of(view, plan);
+  mok_check_totals totals = {0};
+  run_laps(checker, plan, 1, &(counted){0}, (mok_check_case){0}, &totals);
+  ck_assert_msg(has(checker, MOK_CHECK_TWICE), "%s", kinds(checker));
+}
+END_TEST
+
+START_TEST(test_unplaced_rows) { /* rows gathered while another CTA still places them */
+  mok_plan plan = *plan_of(SETTINGS(IN_PLACE));
+  const mok_kernel_view *view = view_of(module_of(&plan));
+  drop_barrier(view, "place_rows");
+  mok_checker *checker = checker_of(view, &plan);
+  ck_assert_msg(has(checker, MOK_CHECK_UNORDERED), "%s", kinds(checker));
+  ck_assert_msg(strstr(kinds(checker), "`load_gathered @up reads(@row_source, @args.x)` reads @row_source") != NULL, "%s",
+                kinds(checker));
+}
+END_TEST
+
 START_TEST(test_unknown_program) { /* what the engine has no rule for is refused, not guessed */
   const mok_plan *plan = plan_of(SETTINGS(ONE_RANK));
   const mok_kernel_view *view = view_of(module_of(plan));
@@ -528,7 +616,13 @@ START_TEST(test_unknown_program) { /* what the engine has no rule for is refused
   load->instances.value = 2;
   mok_assert_error(mok_checker_make(arena, view, plan, &checker), MOK_ERR_CODEGEN, "one instance in a CTA");
   load->instances.value = 1;
-  find_role(view, "compute")->worker_count = 1;
+  mok_ir_role *compute = find_role(view, "compute");
+  compute->cluster = plan->sms_compute + 1;
+  mok_assert_error(
+      mok_checker_make(arena, view, plan, &checker), MOK_ERR_CODEGEN,
+      mok_arena_printf(arena, "role @compute: %d CTAs in clusters of %d", (int)plan->sms_compute, (int)plan->sms_compute + 1));
+  compute->cluster = 1;
+  compute->worker_count = 1;
   mok_assert_error(mok_checker_make(arena, view, plan, &checker), MOK_ERR_CODEGEN, "load and mma come in pairs");
 }
 END_TEST
@@ -555,13 +649,17 @@ int main(void) {
   TCase *tc = tcase_create("check");
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 60);
-  tcase_add_loop_test(tc, test_right, 0, 5);
+  tcase_add_loop_test(tc, test_right, 0, NUM_MODELS);
   tcase_add_test(tc, test_schedules);
+  tcase_add_loop_test(tc, test_short_ring, 0, FIRST_PAIRS - FIRST_AHEAD);
   tcase_add_test(tc, test_stale_counters);
   tcase_add_test(tc, test_too_large);
-  tcase_add_loop_test(tc, test_lost_waits, 0, 4);
+  tcase_add_loop_test(tc, test_lost_waits, 0, NUM_MODELS);
   tcase_add_loop_test(tc, test_planted_faults, 0, NUM_FAULTS);
   tcase_add_test(tc, test_fenced_stores);
+  tcase_add_test(tc, test_gathered_rows);
+  tcase_add_test(tc, test_split_rows);
+  tcase_add_test(tc, test_unplaced_rows);
   tcase_add_test(tc, test_unknown_program);
   tcase_add_test(tc, test_report);
   suite_add_tcase(suite, tc);

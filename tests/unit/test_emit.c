@@ -248,6 +248,37 @@ START_TEST(no_shared_expert_no_clamp_no_gate) {
 }
 END_TEST
 
+/* Pairs and rounds are told where they are, and only there. */
+START_TEST(pairs_and_rounds_are_told) {
+  static const char pairs[] = "CTAs work in pairs",
+                    rounds[] = "then in rounds dispatch, up of a minibatch, down, combine of the one before";
+  static const char by_turns[] = "then per minibatch dispatch, up, down, combine";
+  mok_sources sources;
+  mok_assert_ok(sample_sources(NULL, "schedule.cluster=1", &sources));
+  ck_assert_ptr_null(strstr(sources.kernel.data, pairs));
+  ck_assert_ptr_nonnull(strstr(sources.maps.data, "map down.down bf16 weight down 256 128 box 16 64 "));
+  mok_assert_ok(sample_sources(NULL, "schedule.cluster=2", &sources));
+  ck_assert_ptr_nonnull(strstr(sources.kernel.data, pairs));
+  ck_assert_ptr_nonnull(strstr(sources.plan_h.data, "#define PLAN_CLUSTER                2 "));
+  /* Each CTA loads half of the weights: of one matrix half of its rows, of two one. */
+  ck_assert_ptr_nonnull(strstr(sources.maps.data, "map down.down bf16 weight down 256 128 box 8 64 "));
+  ck_assert_ptr_nonnull(strstr(sources.maps.data, "map up.gate bf16 weight gate 128 256 box 8 64 "));
+  ck_assert_ptr_nonnull(strstr(sources.maps.data, "map down.ring_h bf16 local ring_h 512 128 box 128 64 "));
+  mok_assert_ok(sample_sources(NULL, "schedule.ring_rows=512", &sources));
+  ck_assert_ptr_nonnull(strstr(sources.kernel.data, by_turns));
+  ck_assert_ptr_null(strstr(sources.kernel.data, "per_round"));
+  mok_assert_ok(sample_sources(NULL, "schedule.ring_rows=768", &sources));
+  /* The comment may be wrapped. */
+  mok_buf flat = mok_buf_make(arena);
+  for (const char *c = sources.kernel.data; *c; ++c) {
+    if (strncmp(c, "\n *", 3) == 0) c += 2;
+    else mok_buf_printf(&flat, "%c", *c);
+  }
+  ck_assert_ptr_nonnull(strstr(flat.data, rounds));
+  ck_assert_ptr_nonnull(strstr(sources.kernel.data, "per_round"));
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("emit");
   TCase *tests = tcase_create("writer");
@@ -268,6 +299,7 @@ int main(void) {
   tcase_add_test(texts, equal_plans_give_equal_bytes);
   tcase_add_test(texts, waits_are_named);
   tcase_add_test(texts, no_shared_expert_no_clamp_no_gate);
+  tcase_add_test(texts, pairs_and_rounds_are_told);
   suite_add_tcase(suite, texts);
   return mok_suite_main(suite);
 }

@@ -18,6 +18,7 @@ static mok_arena *arena;
 static const mok_plan *plan;
 static const char *folder;
 static mok_blob packed;
+static int64_t cluster = 2; /* of the next package's plan */
 static const char *names =
     "barrier 0 BARRIER_ROUTED\nbarrier 1 BARRIER_COMBINED\ncounter 0 COUNTER_X_READY\n"
     "counter 11 COUNTER_Y_DONE\nwait 23 compute_load down\nwait 234 compute_mma down\n";
@@ -43,6 +44,7 @@ static void make_package(const char *name, int tokens) {
   m->gpus = RANKS;
   m->tokens_per_gpu = tokens;
   m->gpu = (mok_gpu_choice){"H200", MOK_AUTO};
+  m->cluster = cluster;
   mok_model_finish(m, name, diag);
   ck_assert_int_eq(mok_diag_errors(diag), 0);
   mok_assert_ok(mok_plan_make(arena, diag, m, mok_gpu_find("H200"), &plan));
@@ -301,9 +303,14 @@ START_TEST(query_and_log) {
   ck_assert_int_eq(info.gated, 1);
   ck_assert_int_eq(info.comm_ctas, plan->sms_comm);
   ck_assert_int_eq(info.compute_ctas, plan->sms_compute);
+  ck_assert_int_eq(info.cluster, 2);
   ck_assert_int_eq(info.symmetric_bytes, plan->symmetric_bytes);
   ck_assert_int_eq(info.local_bytes, plan->local_bytes);
 
+  mok_kernel_info before = {.struct_size = offsetof(mok_kernel_info, cluster), .cluster = -1}; /* as it was before clusters */
+  mok_assert_ok(mok_kernel_query(kernel, &before));
+  ck_assert_int_eq(before.local_bytes, plan->local_bytes);
+  ck_assert_int_eq(before.cluster, -1);
   mok_kernel_info older = {.struct_size = offsetof(mok_kernel_info, hidden), .hidden = -1};
   mok_assert_ok(mok_kernel_query(kernel, &older));
   ck_assert_int_eq(older.tokens_per_rank, TOKENS);
@@ -465,7 +472,8 @@ START_TEST(forward_arguments) {
 }
 END_TEST
 
-START_TEST(launch_options) {
+/* Counts of CTAs in clusters of `cluster`. */
+static void check_launch_options(void) {
   mok_kernel *kernel = load(0);
   mok_workspace *ws = create(kernel);
   mok_forward_args args[RANKS];
@@ -476,22 +484,94 @@ START_TEST(launch_options) {
   options.struct_size = 4;
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, "mok_launch_options: struct_size is 4");
   options.struct_size = sizeof options;
-  options.compute_ctas = kernel->info.compute_ctas + 1;
-  mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, "compute CTAs; the plan allows 1 to");
+  options.compute_ctas = kernel->info.compute_ctas + (int)cluster;
+  mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE,
+                   mok_arena_printf(arena, "%d compute CTAs; the plan allows %d to %d", options.compute_ctas, (int)cluster,
+                                    kernel->info.compute_ctas));
   options.compute_ctas = -1;
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, "-1 compute CTAs");
   options.compute_ctas = 0;
-  options.comm_ctas = kernel->info.comm_ctas + 1;
+  options.comm_ctas = kernel->info.comm_ctas + (int)cluster;
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, "communication CTAs; the plan allows");
   /* Together the ranks must be co-resident. */
   options = (mok_launch_options){.struct_size = sizeof options, .compute_ctas = kernel->info.compute_ctas};
   mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_GPU, "that device 0 runs at once");
   ck_assert_int_eq(*emulated_launches, 1);
-  options.compute_ctas = 1;
+  options.compute_ctas = (int)cluster;
   mok_assert_ok(mok_forward(ws, args, &options, NULL));
   ck_assert_int_eq(*emulated_launches, 2);
   mok_workspace_destroy(ws);
   mok_kernel_unload(kernel);
+}
+
+START_TEST(launch_options) { check_launch_options(); }
+END_TEST
+
+/* The same without clusters, where any count does. */
+START_TEST(launch_options_of_single_ctas) {
+  cluster = 1;
+  make_package("single", TOKENS);
+  check_launch_options();
+  mok_kernel *kernel = load(0);
+  mok_workspace *ws = create(kernel);
+  mok_forward_args args[RANKS];
+  fill_args(args);
+  ck_assert_int_eq(kernel->info.cluster, 1);
+  const mok_launch_options options = {.struct_size = sizeof options, .comm_ctas = 1, .compute_ctas = 3};
+  mok_assert_ok(mok_forward(ws, args, &options, NULL));
+  mok_workspace_destroy(ws);
+  mok_kernel_unload(kernel);
+}
+END_TEST
+
+/* CTAs of a cluster start together or not at all. */
+START_TEST(launch_options_of_clusters) {
+  mok_kernel *kernel = load(0);
+  mok_workspace *ws = create(kernel);
+  mok_forward_args args[RANKS];
+  fill_args(args);
+  static const struct {
+    int comm, compute;
+    const char *part;
+  } cases[] = {{2, 3, "mok_launch_options: 3 compute CTAs; they start in clusters of 2"},
+               {3, 2, "mok_launch_options: 3 communication CTAs; they start in clusters of 2"},
+               {2, 1, "mok_launch_options: 1 compute CTAs; the plan allows 2 to "},
+               {1, 2, "mok_launch_options: 1 communication CTAs; the plan allows 2 to "}};
+  ck_assert_int_ge(kernel->info.comm_ctas, 4);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const mok_launch_options options = {
+        .struct_size = sizeof options, .comm_ctas = cases[i].comm, .compute_ctas = cases[i].compute};
+    mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_USAGE, cases[i].part);
+  }
+  ck_assert_int_eq(*emulated_launches, 0);
+  const mok_launch_options even = {.struct_size = sizeof even, .comm_ctas = 4, .compute_ctas = 2};
+  mok_assert_ok(mok_forward(ws, args, &even, NULL));
+  ck_assert_int_eq(*emulated_launches, 1);
+  mok_workspace_destroy(ws);
+  mok_kernel_unload(kernel);
+}
+END_TEST
+
+/* A device may have room for fewer clusters than its SMs would make: some SMs have no partner. */
+START_TEST(devices_with_few_clusters) {
+  setenv("EMULATED_CLUSTERS", "3", 1);
+  mok_kernel *kernel = load(0);
+  unsetenv("EMULATED_CLUSTERS");
+  ck_assert_int_eq(kernel->resident_ctas, 6);
+  mok_workspace *ws = create(kernel);
+  mok_forward_args args[RANKS];
+  fill_args(args);
+  mok_assert_error(mok_forward(ws, args, NULL, NULL), MOK_ERR_GPU, "that device 0 runs at once");
+  const mok_launch_options options = {.struct_size = sizeof options, .comm_ctas = 2, .compute_ctas = 2};
+  mok_assert_error(mok_forward(ws, args, &options, NULL), MOK_ERR_GPU, "that device 0 runs at once");
+  ck_assert_int_eq(*emulated_launches, 0);
+  mok_workspace_destroy(ws);
+  mok_kernel_unload(kernel);
+  setenv("EMULATED_FAIL", "cuOccupancyMaxActiveClusters:1", 1);
+  const mok_load_args load_args = from_folder(0);
+  mok_assert_error(mok_kernel_load(&load_args, &kernel), MOK_ERR_GPU, "cuOccupancyMaxActiveClusters failed");
+  unsetenv("EMULATED_FAIL");
+  ck_assert_ptr_null(kernel);
 }
 END_TEST
 
@@ -732,7 +812,7 @@ START_TEST(every_call_fails_in_turn) {
     }
   }
   /* The functions that the life of a program goes through; some several times. */
-  ck_assert_int_ge(functions_failed, 25);
+  ck_assert_int_ge(functions_failed, 26);
   ck_assert_int_ge(failures, 40);
 }
 END_TEST
@@ -758,6 +838,9 @@ int main(void) {
   tcase_add_test(emulated, a_device_for_each_rank);
   tcase_add_test(emulated, forward_arguments);
   tcase_add_test(emulated, launch_options);
+  tcase_add_test(emulated, launch_options_of_single_ctas);
+  tcase_add_test(emulated, launch_options_of_clusters);
+  tcase_add_test(emulated, devices_with_few_clusters);
   tcase_add_test(emulated, newer_forward_args);
   tcase_add_test(emulated, captured_launches);
   tcase_add_test(emulated, input_errors);

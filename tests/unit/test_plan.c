@@ -162,6 +162,7 @@ static mok_model *any_model(void) {
 
 static void fix_some(mok_model *m) {
   if (range(0, 3) == 0) m->comm = range(0, 2);
+  if (range(0, 3) == 0) m->own_rows = range(0, 1);
   if (range(0, 3) == 0) m->wire_dedup = range(0, 1);
   if (range(0, 3) == 0) m->readiness = range(0, 1);
   if (range(0, 3) == 0) m->waves = range(1, 6);
@@ -342,6 +343,7 @@ START_TEST(what_this_version_builds) {
   m = kimi();
   m->comm = MOK_COMM_EPILOGUE;
   mok_assert_ok(mok_plan_buildable(plan_of(m), h));
+  for (m->cluster = 1; m->cluster <= 2; ++m->cluster) mok_assert_ok(mok_plan_buildable(plan_of(m), h));
   static const struct {
     mok_field_id field;
     int64_t value;
@@ -351,8 +353,7 @@ START_TEST(what_this_version_builds) {
                {MOK_FIELD_passes, MOK_PASS_FORWARD | MOK_PASS_BACKWARD, "the backward pass"},
                {MOK_FIELD_comm, MOK_COMM_WARPS, "schedule.comm = \"warps\""},
                {MOK_FIELD_wire_dedup, 1, "schedule.wire_dedup"},
-               {MOK_FIELD_readiness, MOK_READY_MINIBATCH, "schedule.readiness"},
-               {MOK_FIELD_cluster, 2, "schedule.cluster = 2"}};
+               {MOK_FIELD_readiness, MOK_READY_MINIBATCH, "schedule.readiness"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     m = kimi();
     *(int64_t *)((char *)m + mok_fields[cases[i].field].offset) = cases[i].value;
@@ -388,12 +389,213 @@ START_TEST(layout_of_one_rank_and_of_many) {
   ck_assert_int_eq(mok_layout_find(&p->layout, "counters")->columns, 4 * p->capacity_rows / p->row_padding);
   m->gpus = 1;
   m->shared_experts = 2;
+  m->own_rows = MOK_OWN_DIRECT;
   p = plan_of(m);
   ck_assert_ptr_null(mok_layout_find(&p->layout, "x"));
   ck_assert_int_eq(mok_layout_find(&p->layout, "shared_h")->columns, 4096);
   ck_assert_int_eq(mok_layout_find(&p->layout, "counters")->columns,
-                   4 * p->capacity_rows / p->row_padding + 8192 / p->row_padding);
+                   2 * p->capacity_rows / p->row_padding + 8192 / p->row_padding);
   ck_assert_int_eq(p->wire_us == 0.0 && p->dispatch_bytes == 0, 1);
+  m->own_rows = MOK_OWN_COPY;
+  m->comm = MOK_COMM_SMS;
+  p = plan_of(m);
+  ck_assert_int_eq(mok_layout_find(&p->layout, "counters")->columns,
+                   4 * p->capacity_rows / p->row_padding + 8192 / p->row_padding);
+}
+END_TEST
+
+/* One rank that reads and writes its rows in place: everybody computes, and only h has a ring. */
+START_TEST(one_rank_moves_nothing) {
+  mok_model *m = kimi();
+  m->gpus = 1;
+  m->tokens_per_gpu = 512;
+  const mok_plan *p = plan_of(m), *copy;
+  ck_assert_int_eq(p->own_rows, MOK_OWN_DIRECT);
+  ck_assert_int_eq(p->sms_comm, 0);
+  ck_assert_int_eq(p->sms_compute, p->sms_total);
+  static const char *const absent[] = {"ring_x", "ring_y", "slots", "slot_barriers"};
+  for (size_t i = 0; i < sizeof absent / sizeof absent[0]; ++i) ck_assert_ptr_null(mok_layout_find(&p->layout, absent[i]));
+  ck_assert_int_eq(p->ring_bytes, p->ring_rows * 2048 * 2);
+  ck_assert_int_eq(p->pull_warps + p->push_warps + p->warp_slots + p->slot_bytes + p->dispatch_rows, 0);
+  ck_assert_int_eq(p->local_copy_bytes, 0);
+  m->own_rows = MOK_OWN_COPY;
+  copy = plan_of(m);
+  ck_assert_int_ge(copy->sms_comm, 1);
+  ck_assert_int_eq(copy->local_copy_bytes, 2 * copy->expected_rows * 7168 * 2);
+  ck_assert_str_eq(copy->why[MOK_PLAN_own_rows], "fixed by schedule.own_rows");
+  ck_assert(copy->forward_us > p->forward_us && copy->memory_us > p->memory_us);
+  m->own_rows = MOK_AUTO; /* SMs for copies are there to copy */
+  m->comm_sms = 6;
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_COPY);
+  ck_assert_str_eq(plan_of(m)->why[MOK_PLAN_own_rows], "schedule.comm_sms is there to copy them");
+  m->comm_sms = 0;
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_DIRECT);
+  m->comm_sms = MOK_AUTO;
+  m->comm = MOK_COMM_EPILOGUE;
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_DIRECT);
+  m->comm = MOK_COMM_WARPS; /* planned only */
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_COPY);
+  m->comm = MOK_AUTO;
+  m->dtype = MOK_FP8_BLOCK128;
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_COPY);
+  m->dtype = MOK_BF16;
+  m->gpu.sms = 2;
+  ck_assert_int_eq(plan_of(m)->sms_compute, 2);
+}
+END_TEST
+
+/* Of several ranks, communication moves what comes from others. */
+START_TEST(own_rows_are_not_moved) {
+  mok_model *m = kimi();
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_COPY); /* unmeasured, so only on request */
+  m->comm = MOK_COMM_SMS;
+  m->own_rows = MOK_OWN_DIRECT;
+  const mok_plan *p = plan_of(m);
+  ck_assert_int_eq(p->own_rows, MOK_OWN_DIRECT);
+  ck_assert_int_eq(p->local_copy_bytes, 0);
+  ck_assert_ptr_nonnull(mok_layout_find(&p->layout, "ring_x"));
+  m->own_rows = MOK_OWN_COPY;
+  const mok_plan *copy = plan_of(m);
+  ck_assert_int_le(p->sms_comm, copy->sms_comm);
+  ck_assert_int_eq(p->dispatch_bytes, copy->dispatch_bytes);
+  ck_assert(p->memory_us < copy->memory_us);
+  m->own_rows = MOK_OWN_DIRECT;
+  m->comm_sms = 20; /* they have rows of others to move */
+  ck_assert_int_eq(plan_of(m)->own_rows, MOK_OWN_DIRECT);
+}
+END_TEST
+
+/* One rank of Kimi K2 as tests/bench measures it: in pairs; copied rows pay for long products, rows in place for short ones. */
+START_TEST(choices_of_one_rank) {
+  mok_model *m = kimi();
+  m->gpus = 1;
+  const mok_plan *p = plan_of(m);
+  ck_assert_int_eq(p->own_rows, MOK_OWN_COPY);
+  ck_assert_int_eq(p->comm, MOK_COMM_EPILOGUE);
+  ck_assert_int_eq(p->cluster, 2);
+  ck_assert_msg(
+      strncmp(p->why[MOK_PLAN_own_rows], "predicted ", 10) == 0 && strstr(p->why[MOK_PLAN_own_rows], "\"direct\" ") != NULL, "%s",
+      p->why[MOK_PLAN_own_rows]);
+  ck_assert_msg(strstr(p->why[MOK_PLAN_comm], "\"sms\" ") != NULL, "%s", p->why[MOK_PLAN_comm]);
+  ck_assert_msg(strstr(p->why[MOK_PLAN_cluster], "single CTAs ") != NULL, "%s", p->why[MOK_PLAN_cluster]);
+  ck_assert_uint_eq(p->warning_count, 0);
+  for (m->tokens_per_gpu = 512; m->tokens_per_gpu <= 2048; m->tokens_per_gpu *= 2) {
+    p = plan_of(m);
+    ck_assert_int_eq(p->own_rows, MOK_OWN_DIRECT);
+    ck_assert_int_eq(p->cluster, 2);
+    ck_assert_msg(strstr(p->why[MOK_PLAN_own_rows], "\"copy\" ") != NULL, "%s", p->why[MOK_PLAN_own_rows]);
+    ck_assert_str_eq(p->why[MOK_PLAN_comm], "nothing to move");
+    ck_assert_uint_eq(p->warning_count, m->tokens_per_gpu == 512); /* a quarter is padding */
+  }
+}
+END_TEST
+
+static int64_t columns_of(const mok_plan *p, const char *name) { return mok_layout_find(&p->layout, name)->columns; }
+
+/* Two CTAs take a column of weights for two row blocks: all that counts blocks or CTAs is even. */
+START_TEST(pairs_of_ctas) {
+  mok_model *m = kimi();
+  m->shared_experts = 1;
+  m->cluster = 2;
+  static const int64_t tokens[] = {0, 1, 65, 129, 1000, 8191};
+  for (m->gpus = 1; m->gpus <= 3; ++m->gpus) {
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; ++i) {
+      m->tokens_per_gpu = tokens[i];
+      const mok_plan *p = plan_of(m);
+      const int64_t pair = 2 * p->row_padding, token_blocks = 2 * ((tokens[i] + pair - 1) / pair);
+      ck_assert_int_eq(p->cluster, 2);
+      ck_assert_int_eq(p->minibatch_rows % pair, 0);
+      ck_assert_int_eq(p->capacity_rows % pair, 0);
+      ck_assert_int_eq(p->ring_rows % p->minibatch_rows, 0);
+      ck_assert_int_eq(p->sms_comm % 2 + p->sms_compute % 2 + p->grid % 2, 0);
+      const int64_t sets = 2 + (p->dispatch_rows > 0) + (p->push_warps > 0); /* x_ready, and both of y */
+      ck_assert_int_eq(columns_of(p, "counters"), sets * p->capacity_rows / p->row_padding + token_blocks);
+      mok_assert_ok(mok_plan_buildable(p, mok_target_find("sm_90a")));
+    }
+  }
+  m = kimi();
+  m->cluster = 2;
+  m->reserved_sms = 3; /* one more than asked for has no partner */
+  const mok_plan *p = plan_of(m);
+  ck_assert_int_eq(p->sms_reserved, 4);
+  ck_assert_str_eq(p->why[MOK_PLAN_sms_reserved], "schedule.reserved_sms, and what no pair could use");
+  m->cluster = MOK_AUTO;
+  p = plan_of(m);
+  ck_assert_int_eq(p->cluster, 1);
+  ck_assert_int_eq(p->sms_reserved, 3);
+  ck_assert_msg(strstr(p->why[MOK_PLAN_cluster], "SMs of an odd count have no partner") != NULL, "%s", p->why[MOK_PLAN_cluster]);
+  m->reserved_sms = 0;
+  m->comm_sms = 7;
+  ck_assert_int_eq(plan_of(m)->cluster, 1);
+  m->comm_sms = 8;
+  ck_assert_int_eq(plan_of(m)->cluster, 2);
+  m = kimi(); /* one minibatch that no pair can share */
+  m->tile_m = 128;
+  m->minibatch_rows = 3 * 128;
+  ck_assert_int_eq(plan_of(m)->cluster, 1);
+  m->minibatch_rows = 4 * 128;
+  ck_assert_int_eq(plan_of(m)->cluster, 2);
+}
+END_TEST
+
+/* The diagnostic stands at the field that cannot be, not at schedule.cluster. */
+static void refused_at(mok_model *m, mok_field_id field, const char *part, const char *hint) {
+  for (int i = 0; i < MOK_NUM_FIELDS; ++i) m->loc[i] = (mok_loc){.file = "pairs.lua", .line = i + 1, .column = 1, .length = 1};
+  finish(m);
+  const mok_plan *plan = NULL;
+  mok_status_free(mok_plan_make(arena, diag, m, mok_gpu_find(m->gpu.row), &plan));
+  ck_assert_ptr_null(plan);
+  const char *text = said(), *at = mok_arena_printf(arena, "pairs.lua:%d:1: error: %s", (int)field + 1, part);
+  ck_assert_msg(strstr(text, at) && strstr(text, mok_arena_printf(arena, "hint: %s", hint)), "no '%s', '%s' in: %s", at, hint,
+                text);
+  diag = mok_diag_create(arena);
+}
+
+START_TEST(pairs_that_cannot_be) {
+  mok_model *m = kimi();
+  m->cluster = 2;
+  m->minibatch_rows = 192;
+  refused_at(m, MOK_FIELD_minibatch_rows,
+             "schedule.minibatch_rows = 192 is no multiple of 128 rows, a tile for each CTA of a pair", "for example 256");
+  m->tile_m = 128;
+  m->minibatch_rows = 128;
+  refused_at(m, MOK_FIELD_minibatch_rows,
+             "schedule.minibatch_rows = 128 is no multiple of 256 rows, a tile for each CTA of a pair", "for example 256");
+  m->minibatch_rows = MOK_AUTO;
+  m->ring_rows = 640;
+  refused_at(m, MOK_FIELD_ring_rows, "schedule.ring_rows = 640 is no multiple of 256 rows, a tile for each CTA of a pair",
+             "for example 768");
+  m->ring_rows = MOK_AUTO;
+  m->comm_sms = 7;
+  refused_at(m, MOK_FIELD_comm_sms, "schedule.comm_sms = 7, but SMs work in pairs (cluster = 2)", "6 or 8");
+  m->comm_sms = 1;
+  refused_at(m, MOK_FIELD_comm_sms, "schedule.comm_sms = 1 does not leave SMs to both roles", "2 to 130, or \"auto\"");
+  m->gpus = 1;
+  m->own_rows = MOK_OWN_DIRECT;
+  m->comm_sms = MOK_AUTO;
+  m->gpu.sms = 2; /* one role of one pair */
+  ck_assert_int_eq(plan_of(m)->sms_compute, 2);
+  m->reserved_sms = 1;
+  refused_at(m, MOK_FIELD_reserved_sms, "schedule.reserved_sms = 1 leaves 1 of 2 SMs, which work in pairs",
+             "the products need SMs");
+}
+END_TEST
+
+START_TEST(rows_that_cannot_stay_in_place) {
+  mok_model *m = kimi();
+  m->gpus = 1;
+  m->own_rows = MOK_OWN_DIRECT;
+  m->comm_sms = 4;
+  refused(m, "schedule.comm_sms = 4, but one rank with own_rows = \"direct\" moves no rows");
+  m->comm_sms = MOK_AUTO;
+  m->comm = MOK_COMM_WARPS;
+  refused(m, "with comm = \"warps\" the loading warps move rows");
+  m->comm = MOK_AUTO;
+  m->dtype = MOK_MXFP8;
+  refused(m, "rows of x must be converted");
+  m->dtype = MOK_BF16;
+  m->passes = MOK_PASS_FORWARD | MOK_PASS_BACKWARD;
+  refused(m, "the backward pass needs the dispatched rows");
 }
 END_TEST
 
@@ -438,6 +640,44 @@ START_TEST(what_idles_or_overruns_is_said) {
   m = kimi();
   m->intermediate = 64;
   ck_assert(has_warning(plan_of(m), "moving rows takes "));
+}
+END_TEST
+
+/* Tiles of one minibatch fill the partial waves of another, if there is one and the ring has room for both. */
+START_TEST(partial_waves_idle_where_nothing_fills_them) {
+  static const char warning[] = "time idles in partial waves of a minibatch",
+                    filled[] = "tiles of the minibatch beside it fill it";
+  mok_model *m = kimi();
+  m->tile_m = 128;
+  m->minibatch_rows = 2048;
+  static const struct {
+    int64_t minibatches;
+    bool ahead;
+  } rings[] = {{1, false}, {2, false}, {3, true}, {4, true}, {MOK_AUTO, true}};
+  for (size_t i = 0; i < sizeof rings / sizeof rings[0]; ++i) {
+    m->ring_rows = rings[i].minibatches == MOK_AUTO ? MOK_AUTO : rings[i].minibatches * m->minibatch_rows;
+    const mok_plan *p = plan_of(m);
+    ck_assert_int_ge(p->idle_permille, 150);
+    ck_assert_int_eq(mok_plan_runs_ahead(p), rings[i].ahead);
+    ck_assert_int_eq(has_warning(p, warning), !rings[i].ahead);
+    ck_assert_int_eq(strstr(p->why[MOK_PLAN_idle_permille], filled) != NULL, rings[i].ahead);
+    ck_assert_int_eq(has_warning(p, "the ring holds one minibatch: dispatch of the next one waits for "), i == 0);
+  }
+  m->tokens_per_gpu = 120; /* expects one minibatch */
+  m->ring_rows = MOK_AUTO;
+  const mok_plan *p = plan_of(m);
+  ck_assert_int_le(p->padded_rows, p->minibatch_rows);
+  ck_assert_ptr_null(strstr(p->why[MOK_PLAN_idle_permille], filled));
+  m->tokens_per_gpu = 180; /* two minibatches hold all rows */
+  m->ring_rows = 2 * m->minibatch_rows;
+  m->gpus = 1;
+  p = plan_of(m);
+  ck_assert_int_ge(p->ring_rows, p->capacity_rows);
+  ck_assert(mok_plan_runs_ahead(p));
+  m->own_rows = MOK_OWN_DIRECT;
+  m->tokens_per_gpu = 8192;
+  m->ring_rows = m->minibatch_rows;
+  ck_assert(has_warning(plan_of(m), "the ring holds one minibatch: the up product of the next one waits for the down product"));
 }
 END_TEST
 
@@ -582,7 +822,14 @@ int main(void) {
   tcase_add_test(t, auto_is_buildable);
   tcase_add_test(t, layout_of_one_rank_and_of_many);
   tcase_add_test(t, layout_with_epilogue_push);
+  tcase_add_test(t, one_rank_moves_nothing);
+  tcase_add_test(t, own_rows_are_not_moved);
+  tcase_add_test(t, choices_of_one_rank);
+  tcase_add_test(t, pairs_of_ctas);
+  tcase_add_test(t, pairs_that_cannot_be);
+  tcase_add_test(t, rows_that_cannot_stay_in_place);
   tcase_add_test(t, what_idles_or_overruns_is_said);
+  tcase_add_test(t, partial_waves_idle_where_nothing_fills_them);
   tcase_add_test(t, few_rows_get_small_tiles);
   tcase_add_test(t, verify_catches_every_field);
   tcase_add_test(t, verify_catches_every_region);

@@ -2,9 +2,10 @@
  * memory is host memory and a stream does its work at once. mok_forward is the host target's library that EMULATED_KERNEL names;
  * the kernels of tests/gpu/naive.cu are compiled into this file.
  *
- * What the environment says: EMULATED_COUNT, _SMS, _SHARED, _CAPABILITY, _COOPERATIVE, _PEERS, _OCCUPANCY: what the device
- * claims; EMULATED_FAIL=NAME:N: the N-th call of a function fails for want of memory; EMULATED_CAPTURING=1: streams say that they
- * capture; EMULATED_INJECT=WHAT:RANK:NUMBER: what goes wrong in the next launches (mok_host_injection). A graph does
+ * What the environment says: EMULATED_COUNT, _SMS, _SHARED, _CAPABILITY, _COOPERATIVE, _PEERS, _OCCUPANCY, _CLUSTERS: what the
+ * device claims; EMULATED_FAIL=NAME:N: the N-th call of a function fails for want of memory; EMULATED_CAPTURING=1: streams say
+ * that
+ * they capture; EMULATED_INJECT=WHAT:RANK:NUMBER: what goes wrong in the next launches (mok_host_injection). A graph does
  * again what its stream was given between cuStreamBeginCapture and -EndCapture.
  * emulated_live() counts what was not given back.
  */
@@ -215,6 +216,14 @@ MOK_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, mok_cu_f
   MAY_FAIL();
   NEEDS_CONTEXT();
   *blocks = (int)setting("OCCUPANCY", 1);
+  return MOK_CU_SUCCESS;
+}
+
+MOK_EXPORT int cuOccupancyMaxActiveClusters(int *clusters, mok_cu_function, const mok_cu_launch_config *config) {
+  MAY_FAIL();
+  NEEDS_CONTEXT();
+  const int size = config->attribute_count > 0 ? (int)config->attributes[0].value.cluster[0] : 1;
+  *clusters = (int)setting("CLUSTERS", setting("OCCUPANCY", 1) * setting("SMS", 132) / size);
   return MOK_CU_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-module attributes {mok.after = "assign-roles", mok.plan = {given = {activation = loc("model.lua":2:113), experts = loc("model.lua":2:68), gpu = loc("model.lua":3:12), gpus = loc("model.lua":3:25), hidden = loc("model.lua":2:32), intermediate = loc("model.lua":2:47), name = loc("model.lua":2:9), shared_experts = loc("model.lua":2:93), tokens_per_gpu = loc("model.lua":4:12), top_k = loc("model.lua":2:82)}, gpu = "H20", model = {activation = "geglu", clamp = "nil", dtype = "bf16", experts = 64 : i64, hidden = 2048 : i64, intermediate = 1408 : i64, name = "decode-8xh20", shared_experts = 2 : i64, shared_intermediate = 2816 : i64, top_k = 6 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 1280 : i64, cluster = 1 : i64, combine_bytes = 344064 : i64, comm = 0 : i64, dispatch_bytes = 344064 : i64, dispatch_rows = 8 : i64, down_k = 64 : i64, down_m = 64 : i64, down_n = 240 : i64, down_stages = 5 : i64, expected_rows = 96 : i64, exposed_us = 1.733900e+01 : f64, forward_us = 1.195620e+02 : f64, gate_up_k = 64 : i64, gate_up_m = 64 : i64, gate_up_n = 80 : i64, gate_up_stages = 5 : i64, grid = 78 : i64, idle_permille = 0 : i64, local_bytes = 22712832 : i64, local_copy_bytes = 98304 : i64, memory_us = 4.940800e+01 : f64, minibatch_rows = 1024 : i64, padded_rows = 512 : i64, products_us = 1.022240e+02 : f64, pull_warps = 4 : i64, push_warps = 4 : i64, readiness = 0 : i64, ring_bytes = 22544384 : i64, ring_rows = 2048 : i64, ring_slots = 32 : i64, roofline_us = 4.940800e+01 : f64, row_padding = 64 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 212352 : i64, slot_bytes = 4096 : i64, sms_comm = 6 : i64, sms_compute = 72 : i64, sms_reserved = 0 : i64, sms_total = 78 : i64, symmetric_bytes = 461568 : i64, threads = 256 : i64, two_wave_rows = 2496 : i64, warp_slots = 4 : i64, warps = 8 : i64, waves_down = 2 : i64, waves_gate_up = 8 : i64, weight_bytes = 173015040 : i64, wire_dedup = 0 : i64, wire_us = 2.085000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H20", sms = "auto"}, gpus = 8 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 16 : i64}}} {
+module attributes {mok.after = "assign-roles", mok.plan = {given = {activation = loc("model.lua":2:113), experts = loc("model.lua":2:68), gpu = loc("model.lua":3:12), gpus = loc("model.lua":3:25), hidden = loc("model.lua":2:32), intermediate = loc("model.lua":2:47), name = loc("model.lua":2:9), shared_experts = loc("model.lua":2:93), tokens_per_gpu = loc("model.lua":4:12), top_k = loc("model.lua":2:82)}, gpu = "H20", model = {activation = "geglu", clamp = "nil", dtype = "bf16", experts = 64 : i64, hidden = 2048 : i64, intermediate = 1408 : i64, name = "decode-8xh20", shared_experts = 2 : i64, shared_intermediate = 2816 : i64, top_k = 6 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 1280 : i64, cluster = 1 : i64, combine_bytes = 344064 : i64, comm = 2 : i64, dispatch_bytes = 344064 : i64, dispatch_rows = 8 : i64, down_k = 64 : i64, down_m = 64 : i64, down_n = 80 : i64, down_stages = 8 : i64, expected_rows = 96 : i64, exposed_us = 1.334200e+01 : f64, forward_us = 1.145380e+02 : f64, gate_up_k = 64 : i64, gate_up_m = 64 : i64, gate_up_n = 80 : i64, gate_up_stages = 8 : i64, grid = 78 : i64, idle_permille = 171 : i64, local_bytes = 10785024 : i64, local_copy_bytes = 98304 : i64, memory_us = 5.424100e+01 : f64, minibatch_rows = 384 : i64, own_rows = 0 : i64, padded_rows = 512 : i64, products_us = 1.011960e+02 : f64, pull_warps = 8 : i64, push_warps = 0 : i64, readiness = 0 : i64, ring_bytes = 10616832 : i64, ring_rows = 1536 : i64, ring_slots = 24 : i64, roofline_us = 4.935300e+01 : f64, row_padding = 64 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 159104 : i64, slot_bytes = 4096 : i64, sms_comm = 1 : i64, sms_compute = 77 : i64, sms_reserved = 0 : i64, sms_total = 78 : i64, symmetric_bytes = 461568 : i64, threads = 256 : i64, two_wave_rows = 2496 : i64, warp_slots = 4 : i64, warps = 8 : i64, waves_down = 3 : i64, waves_gate_up = 3 : i64, weight_bytes = 173015040 : i64, wire_dedup = 0 : i64, wire_us = 2.085000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", own_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H20", sms = "auto"}, gpus = 8 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 16 : i64}}} {
   mok.kernel @forward {
     mok.argument @args.x : tensor<?x2048xbf16> loc("model.lua":2:32)
     mok.argument @args.topk_ids : tensor<?x6xi32> loc("model.lua":2:82)
@@ -22,12 +22,11 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {activation =
     mok.region @shared_y : memref<?x2048xbf16> loc("model.lua":2:93)
     mok.region @ring_x : memref<?x2048xbf16> loc("model.lua":3:25)
     mok.region @ring_h : memref<?x1408xbf16> loc("model.lua":2:47)
-    mok.region @ring_y : memref<?x2048xbf16> loc("model.lua":2:47)
-    mok.region @combine : memref<?x2048xbf16> loc("model.lua":3:25)
+    mok.region @combine : memref<?x2048xbf16> loc("model.lua":2:47)
     mok.product @shared_up a(@args.x) b(@args.shared_gate, @args.shared_up) out(@shared_h) rows(token_block) depth(hidden) columns(shared_intermediate) epilogue(geglu) loc("model.lua":2:93)
     mok.product @shared_down a(@shared_h) b(@args.shared_down) out(@shared_y) rows(token_block) depth(shared_intermediate) columns(hidden) loc("model.lua":2:93)
     mok.product @up a(@ring_x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(geglu) loc("model.lua":2:47)
-    mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden) loc("model.lua":2:47)
+    mok.product @down a(@ring_h) b(@args.down) rows(row_block) depth(intermediate) columns(hidden) loc("model.lua":2:47)
     mok.phase @route {
       mok.role @all ctas(grid) {
         mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta) {
@@ -62,11 +61,6 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {activation =
             mok.pull reads(@row_source, @x) writes(@ring_x) loc("model.lua":3:25)
           } loc("model.lua":3:25)
         } loc("model.lua":2:82)
-        mok.worker @push first_warp(pull_warps) warps(1) instances(push_warps) shares(instance) {
-          mok.task @combine {
-            mok.push reads(@row_source, @ring_y) writes(@combine) loc("model.lua":3:25)
-          } loc("model.lua":3:25)
-        } loc("model.lua":2:82)
       } loc("model.lua":2:82)
       mok.role @compute ctas(sms_compute) {
         mok.worker @load first_warp(0) warps(1) instances(1) shares(cta) {
@@ -98,7 +92,7 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {activation =
           } loc("model.lua":2:47)
           mok.task @down {
             mok.mma @down loc("model.lua":2:47)
-            mok.store @down loc("model.lua":2:47)
+            mok.store_pushed @down reads(@row_source) writes(@combine) loc("model.lua":2:47)
           } loc("model.lua":2:47)
         } loc("model.lua":2:82)
       } loc("model.lua":2:82)

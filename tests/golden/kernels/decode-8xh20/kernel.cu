@@ -2,16 +2,16 @@
  *
  * One persistent CTA per SM.
  * Phase route: publish (8 warps); then the rank barrier routed.
- * Phase experts: place_experts (8 warps); then a grid barrier; place_rows (8 warps); then a grid barrier; comm = pull (4 times 1
- * warp), push (4 times 1 warp); compute = load (1 warp), mma (4 warps); then the rank barrier combined.
+ * Phase experts: place_experts (8 warps); then a grid barrier; place_rows (8 warps); then a grid barrier; comm = pull (8 times 1
+ * warp); compute = load (1 warp), mma (4 warps); then the rank barrier combined.
  * Phase reduce: tokens (8 times 1 warp).
  *
- * Order of a rank's tasks: shared_up, shared_down, then per minibatch dispatch, up, down, combine. Every worker runs its share in
- * this order and every wait names an earlier task, so no worker can wait for itself.
+ * Order of a rank's tasks: shared_up, shared_down, then in rounds dispatch, up of a minibatch, down of the one before. Every
+ * worker runs its share in this order and every wait names an earlier task, so no worker can wait for itself.
  */
 #include "mok_target.h"
 
-enum { TASK_SHARED_UP, TASK_SHARED_DOWN, TASK_DISPATCH, TASK_UP, TASK_DOWN, TASK_COMBINE };
+enum { TASK_SHARED_UP, TASK_SHARED_DOWN, TASK_DISPATCH, TASK_UP, TASK_DOWN };
 
 enum { ROLE_COMM, ROLE_COMPUTE };
 
@@ -21,19 +21,18 @@ enum { BARRIER_ROUTED, BARRIER_COMBINED };
 enum {
   MMA_INSTANCES = 1,              /* threads / 128 - 1 */
   ROW_PIECES = 8,                 /* ceil(row_padding / dispatch_rows) */
-  MINIBATCH_BLOCKS = 16,          /* minibatch_rows / row_padding */
+  MINIBATCH_BLOCKS = 6,           /* minibatch_rows / row_padding */
   SHARED_UP_COLUMNS = 71,         /* ceil(shared_intermediate / 40) */
-  SHARED_DOWN_COLUMNS = 9,        /* ceil(hidden / 240) */
+  SHARED_DOWN_COLUMNS = 26,       /* ceil(hidden / 80) */
   UP_COLUMNS = 36,                /* ceil(intermediate / 40) */
-  DOWN_COLUMNS = 9,               /* ceil(hidden / 240) */
+  DOWN_COLUMNS = 26,              /* ceil(hidden / 80) */
 };
 
 /* Signals that a counter's word has had when its producers are done. */
 enum {
   X_READY_TARGET = ROW_PIECES,
   H_READY_TARGET = UP_COLUMNS * MMA_INSTANCES,
-  Y_READY_TARGET = DOWN_COLUMNS * MMA_INSTANCES,
-  Y_DONE_TARGET = ROW_PIECES,
+  H_DONE_TARGET = DOWN_COLUMNS * MMA_INSTANCES,
   SHARED_H_READY_TARGET = SHARED_UP_COLUMNS * MMA_INSTANCES,
 };
 
@@ -52,6 +51,8 @@ struct product_shared_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_SHARED_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 1,
     a_map = MAP_SHARED_UP_X,
     b_map = MAP_SHARED_UP_SHARED_GATE,
     gated = 1,
@@ -80,6 +81,8 @@ struct product_shared_down {
     k_extent = PLAN_SHARED_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 1,
     a_map = MAP_SHARED_DOWN_SHARED_H,
     b_map = MAP_SHARED_DOWN_SHARED_DOWN,
     gated = 0,
@@ -109,6 +112,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_UP_RING_X,
     b_map = MAP_UP_GATE,
     gated = 1,
@@ -127,7 +132,7 @@ struct product_up {
   }
 };
 
-/* product down: ring_y = ring_h down^T                                                         model.lua:2 */
+/* product down: combine of each row's route = ring_h down^T                                    model.lua:2 */
 struct product_down {
   enum : int {
     m = PLAN_DOWN_M,
@@ -137,11 +142,12 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_DOWN_RING_H,
     b_map = MAP_DOWN_DOWN,
     gated = 0,
     a_stride = k_extent,
-    out_stride = columns,
     instances = MMA_INSTANCES,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
@@ -151,44 +157,41 @@ struct product_down {
     (void)half;
     return mok_expert_rows(&c->args->down, t->expert);
   }
-  MOK_FN static mok_bf16 *out(const mok_cta *c, const mok_task *t) {
-    return mok_local_bf16(c, LAYOUT_RING_Y_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * out_stride;
-  }
 };
 
 /* Task i of worker pull of role comm: dispatch. */
-MOK_FN mok_task comm_pull_task(const mok_cta *c, mok_index i) {
+MOK_FN mok_task comm_task(const mok_cta *c, mok_index i) {
   const mok_index row_block = i / ROW_PIECES;
   if (row_block >= c->row_blocks) return mok_no_task();
   return mok_row_task(c, TASK_DISPATCH, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
 }
 
-/* Task i of worker push of role comm: combine. */
-MOK_FN mok_task comm_push_task(const mok_cta *c, mok_index i) {
-  const mok_index row_block = i / ROW_PIECES;
-  if (row_block >= c->row_blocks) return mok_no_task();
-  return mok_row_task(c, TASK_COMBINE, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
-}
-
 /* Task i of workers load and mma of role compute: shared_up, shared_down, up, down. */
 MOK_FN mok_task compute_task(const mok_cta *c, mok_index i) {
-  const mok_index shared_up = (mok_index)c->token_blocks * SHARED_UP_COLUMNS;
-  if (i < shared_up) return mok_token_task(c, TASK_SHARED_UP, (int)(i % c->token_blocks), (int)(i / c->token_blocks));
+  const mok_index shared_up = mok_tiles(c->token_blocks, SHARED_UP_COLUMNS);
+  if (i < shared_up) return mok_token_tile(c, TASK_SHARED_UP, i);
   i -= shared_up;
-  const mok_index shared_down = (mok_index)c->token_blocks * SHARED_DOWN_COLUMNS;
-  if (i < shared_down) return mok_token_task(c, TASK_SHARED_DOWN, (int)(i % c->token_blocks), (int)(i / c->token_blocks));
+  const mok_index shared_down = mok_tiles(c->token_blocks, SHARED_DOWN_COLUMNS);
+  if (i < shared_down) return mok_token_tile(c, TASK_SHARED_DOWN, i);
   i -= shared_down;
 
-  const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (UP_COLUMNS + DOWN_COLUMNS);
-  const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;
-  if (first >= c->row_blocks) return mok_no_task();
-  const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */
-  i -= minibatch * per_minibatch;
-  const mok_index up = (mok_index)blocks * UP_COLUMNS;
-  if (i < up) return mok_row_task(c, TASK_UP, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
-  i -= up;
-  const mok_index down = (mok_index)blocks * DOWN_COLUMNS;
-  if (i < down) return mok_row_task(c, TASK_DOWN, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
+  if (c->row_blocks == 0) return mok_no_task();
+  const mok_index first_round = mok_tiles(MINIBATCH_BLOCKS, UP_COLUMNS);
+  const mok_index per_round = first_round + mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  const int last = (c->row_blocks - 1) / MINIBATCH_BLOCKS;
+  const int round = i < first_round ? 0 : (int)mok_min_index(1 + (i - first_round) / per_round, last);
+  if (round > 0) i -= first_round + (round - 1) * per_round;
+  const int first = round * MINIBATCH_BLOCKS;
+  const int blocks = mok_min(MINIBATCH_BLOCKS, c->row_blocks - first); /* the last may be short */
+  if (i < mok_tiles(blocks, UP_COLUMNS)) return mok_row_tile(c, TASK_UP, round, first, blocks, i);
+  i -= mok_tiles(blocks, UP_COLUMNS);
+  if (round > 0) {
+    const int before = first - MINIBATCH_BLOCKS;
+    if (i < mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round - 1, before, MINIBATCH_BLOCKS, i);
+    i -= mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  }
+  /* Only the last round comes here. */
+  if (i < mok_tiles(blocks, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round, first, blocks, i);
   return mok_no_task();
 }
 
@@ -211,7 +214,7 @@ MOK_WORKER void experts_place_rows(mok_cta *c) {
 /* worker pull of role comm: dispatch                                                           model.lua:2 */
 MOK_WORKER void comm_pull(mok_cta *c) {
   for (mok_index i = mok_first(c);; i += mok_stride(c)) {
-    const mok_task t = comm_pull_task(c, i);
+    const mok_task t = comm_task(c, i);
     if (t.kind == MOK_TASK_END) break;
     switch (t.kind) {
     case TASK_DISPATCH:
@@ -219,22 +222,6 @@ MOK_WORKER void comm_pull(mok_cta *c) {
         mok_wait(c, COUNTER_H_READY, t.row_block - PLAN_RING_SLOTS, H_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_pull_rows(c, &t);
       mok_signal(c, COUNTER_X_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
-      break;
-    }
-  }
-}
-
-/* worker push of role comm: combine                                                            model.lua:2 */
-MOK_WORKER void comm_push(mok_cta *c) {
-  for (mok_index i = mok_first(c);; i += mok_stride(c)) {
-    const mok_task t = comm_push_task(c, i);
-    if (t.kind == MOK_TASK_END) break;
-    switch (t.kind) {
-    case TASK_COMBINE:
-      /* ring_y: every down task of the block has written it */
-      mok_wait(c, COUNTER_Y_READY, t.row_block, Y_READY_TARGET, MOK_EDGE_BULK_TO_BULK);
-      mok_push_rows(c, &t);
-      mok_signal(c, COUNTER_Y_DONE, t.row_block, MOK_EDGE_READ_TO_WRITE);
       break;
     }
   }
@@ -297,7 +284,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       for (int k = 0; k < product_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
       mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_h slot: every down task of the lap before has read it */
-        mok_wait(c, COUNTER_Y_READY, t.row_block - PLAN_RING_SLOTS, Y_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
+        mok_wait(c, COUNTER_H_DONE, t.row_block - PLAN_RING_SLOTS, H_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store_activated(c, &t, acc);
       mok_signal(c, COUNTER_H_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
       break;
@@ -307,10 +294,8 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_clear(acc);
       for (int k = 0; k < product_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
       mok_finish(c, acc);
-      if (t.row_block >= PLAN_RING_SLOTS) /* ring_y slot: every combine task of the lap before has read it */
-        mok_wait(c, COUNTER_Y_DONE, t.row_block - PLAN_RING_SLOTS, Y_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
-      mok_store(c, &t, acc);
-      mok_signal(c, COUNTER_Y_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
+      mok_store_pushed(c, &t, acc);
+      mok_signal(c, COUNTER_H_DONE, t.row_block, MOK_EDGE_READ_TO_WRITE);
       break;
     }
     }
@@ -347,7 +332,6 @@ MOK_KERNEL void mok_forward(const MOK_GRID_CONSTANT mok_args args) {
     switch (c->role) {
     case ROLE_COMM:
       mok_spawn<0, 1, PLAN_PULL_WARPS>(c, comm_pull);
-      mok_spawn<PLAN_PULL_WARPS, 1, PLAN_PUSH_WARPS>(c, comm_push);
       break;
     case ROLE_COMPUTE:
       mok_spawn<0, 1, 1>(c, compute_load);

@@ -20,51 +20,48 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 81 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       648LL
-#define LAYOUT_EXPERT_BASE_OFFSET   1792LL        /* 9 i32: first padded row of each local expert */
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 61 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       488LL
+#define LAYOUT_EXPERT_BASE_OFFSET   1536LL        /* 9 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    36LL
-#define LAYOUT_EXPERT_ROWS_OFFSET   2048LL        /* 8 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_OFFSET   1792LL        /* 8 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    32LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  2304LL        /* 20 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  2048LL        /* 20 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   80LL
-#define LAYOUT_ROW_SOURCE_OFFSET    2560LL        /* 1280 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_OFFSET    2304LL        /* 1280 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     10240LL
-#define LAYOUT_RING_X_OFFSET        12800LL       /* 2048 x 2048 bf16: dispatched rows */
-#define LAYOUT_RING_X_BYTES         8388608LL
-#define LAYOUT_RING_H_OFFSET        8401408LL     /* 2048 x 1408 bf16: activations */
-#define LAYOUT_RING_H_BYTES         5767168LL
-#define LAYOUT_RING_Y_OFFSET        14168576LL    /* 2048 x 2048 bf16: expert outputs */
-#define LAYOUT_RING_Y_BYTES         8388608LL
-#define LAYOUT_SHARED_H_OFFSET      22557184LL    /* 16 x 2816 bf16: shared expert's activations */
+#define LAYOUT_RING_X_OFFSET        12544LL       /* 1536 x 2048 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         6291456LL
+#define LAYOUT_RING_H_OFFSET        6304000LL     /* 1536 x 1408 bf16: activations */
+#define LAYOUT_RING_H_BYTES         4325376LL
+#define LAYOUT_SHARED_H_OFFSET      10629376LL    /* 16 x 2816 bf16: shared expert's activations */
 #define LAYOUT_SHARED_H_BYTES       90112LL
-#define LAYOUT_SHARED_Y_OFFSET      22647296LL    /* 16 x 2048 bf16: shared expert's output */
+#define LAYOUT_SHARED_Y_OFFSET      10719488LL    /* 16 x 2048 bf16: shared expert's output */
 #define LAYOUT_SHARED_Y_BYTES       65536LL
-#define LAYOUT_LOCAL_BYTES          22712832LL    /* all of them */
+#define LAYOUT_LOCAL_BYTES          10785024LL    /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
-#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 5 x 38912 byte: A and B of each stage */
-#define LAYOUT_PIPELINE_BYTES       194560LL
+#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 8 x 18432 byte: A and B of each stage */
+#define LAYOUT_PIPELINE_BYTES       147456LL
 #define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 32 x 4096 byte: pieces of rows on their way; pulling warps first */
 #define LAYOUT_SLOTS_BYTES          131072LL
 #define LAYOUT_SLOT_BARRIERS_OFFSET 131072LL      /* comm: 32 x 8 byte: one per slot */
 #define LAYOUT_SLOT_BARRIERS_BYTES  256LL
-#define LAYOUT_STAGING_OFFSET       194560LL      /* compute: 64 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
-#define LAYOUT_STAGING_BYTES        17408LL
-#define LAYOUT_BARRIERS_OFFSET      211968LL      /* compute: 10 x 8 byte: full, then empty, of each stage */
-#define LAYOUT_BARRIERS_BYTES       80LL
-#define LAYOUT_CTA_OFFSET           212096LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_STAGING_OFFSET       147456LL      /* compute: 64 x 88 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        11264LL
+#define LAYOUT_BARRIERS_OFFSET      158720LL      /* compute: 16 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_BARRIERS_BYTES       128LL
+#define LAYOUT_CTA_OFFSET           158848LL      /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         212352LL      /* all of them */
+#define LAYOUT_SHARED_BYTES         159104LL      /* all of them */
 
 /* Words of a counter set. */
 enum {
   COUNTER_X_READY = 0,            /* 20, one per row block */
   COUNTER_H_READY = 20,           /* 20, one per row block */
-  COUNTER_Y_READY = 40,           /* 20, one per row block */
-  COUNTER_Y_DONE = 60,            /* 20, one per row block */
-  COUNTER_SHARED_H_READY = 80,    /* 1, one per token block */
-  COUNTER_WORDS = 81,
+  COUNTER_H_DONE = 40,            /* 20, one per row block */
+  COUNTER_SHARED_H_READY = 60,    /* 1, one per token block */
+  COUNTER_WORDS = 61,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
@@ -95,7 +92,6 @@ static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has it
 static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
 static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
 static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
-static_assert(LAYOUT_RING_Y_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_y has its size");
 static_assert(LAYOUT_SHARED_H_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_SHARED_INTERMEDIATE, "shared_h has its size");
 static_assert(LAYOUT_SHARED_Y_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_HIDDEN, "shared_y has its size");
 

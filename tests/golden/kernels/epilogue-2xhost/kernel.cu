@@ -53,6 +53,8 @@ struct product_shared_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_SHARED_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 1,
     a_map = MAP_SHARED_UP_X,
     b_map = MAP_SHARED_UP_SHARED_GATE,
     gated = 1,
@@ -81,6 +83,8 @@ struct product_shared_down {
     k_extent = PLAN_SHARED_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 1,
     a_map = MAP_SHARED_DOWN_SHARED_H,
     b_map = MAP_SHARED_DOWN_SHARED_DOWN,
     gated = 0,
@@ -110,6 +114,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_UP_RING_X,
     b_map = MAP_UP_GATE,
     gated = 1,
@@ -138,6 +144,8 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_DOWN_RING_H,
     b_map = MAP_DOWN_DOWN,
     gated = 0,
@@ -162,23 +170,21 @@ MOK_FN mok_task comm_task(const mok_cta *c, mok_index i) {
 
 /* Task i of workers load and mma of role compute: shared_up, shared_down, up, down. */
 MOK_FN mok_task compute_task(const mok_cta *c, mok_index i) {
-  const mok_index shared_up = (mok_index)c->token_blocks * SHARED_UP_COLUMNS;
-  if (i < shared_up) return mok_token_task(c, TASK_SHARED_UP, (int)(i % c->token_blocks), (int)(i / c->token_blocks));
+  const mok_index shared_up = mok_tiles(c->token_blocks, SHARED_UP_COLUMNS);
+  if (i < shared_up) return mok_token_tile(c, TASK_SHARED_UP, i);
   i -= shared_up;
-  const mok_index shared_down = (mok_index)c->token_blocks * SHARED_DOWN_COLUMNS;
-  if (i < shared_down) return mok_token_task(c, TASK_SHARED_DOWN, (int)(i % c->token_blocks), (int)(i / c->token_blocks));
+  const mok_index shared_down = mok_tiles(c->token_blocks, SHARED_DOWN_COLUMNS);
+  if (i < shared_down) return mok_token_tile(c, TASK_SHARED_DOWN, i);
   i -= shared_down;
 
-  const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (UP_COLUMNS + DOWN_COLUMNS);
-  const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;
+  const mok_index per_minibatch = mok_tiles(MINIBATCH_BLOCKS, UP_COLUMNS) + mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  const int minibatch = (int)(i / per_minibatch), first = minibatch * MINIBATCH_BLOCKS;
   if (first >= c->row_blocks) return mok_no_task();
-  const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */
+  const int blocks = mok_min(MINIBATCH_BLOCKS, c->row_blocks - first); /* the last may be short */
   i -= minibatch * per_minibatch;
-  const mok_index up = (mok_index)blocks * UP_COLUMNS;
-  if (i < up) return mok_row_task(c, TASK_UP, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
-  i -= up;
-  const mok_index down = (mok_index)blocks * DOWN_COLUMNS;
-  if (i < down) return mok_row_task(c, TASK_DOWN, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
+  if (i < mok_tiles(blocks, UP_COLUMNS)) return mok_row_tile(c, TASK_UP, minibatch, first, blocks, i);
+  i -= mok_tiles(blocks, UP_COLUMNS);
+  if (i < mok_tiles(blocks, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, minibatch, first, blocks, i);
   return mok_no_task();
 }
 

@@ -26,7 +26,7 @@
 #define LAYOUT_EXPERT_BASE_BYTES    16LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   1536LL        /* 3 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    12LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  1792LL        /* 9 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  1792LL        /* 9 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   36LL
 #define LAYOUT_ROW_SOURCE_OFFSET    2048LL        /* 576 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     4608LL

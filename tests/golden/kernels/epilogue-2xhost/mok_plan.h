@@ -26,7 +26,7 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              8             /* SMs: row host */
-#define PLAN_SMS_COMM               1             /* SMs: need 0.01 GB/s of rows in; these take 2365 us of the products' 4580, margin included */
+#define PLAN_SMS_COMM               1             /* SMs: need 0.02 GB/s of rows in; these take 3406 us of the products' 3771, margin included */
 #define PLAN_SMS_COMPUTE            7             /* SMs: all others */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
@@ -78,8 +78,9 @@
 
 /* schedule */
 #define PLAN_COMM                   2             /* epilogue: fixed by schedule.comm */
+#define PLAN_OWN_ROWS               0             /* copy: predicted 4003 us, "direct" 4301; of several ranks unmeasured, so only on request */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
-#define PLAN_WIRE_DEDUP             0             /* off: on would send 58 % of the rows: predicted 4813 us, off 4813 */
+#define PLAN_WIRE_DEDUP             0             /* off: on would send 58 % of the rows: predicted 3844 us, off 4003; this version builds off only */
 #define PLAN_DISPATCH_ROWS          4             /* rows: 16 tasks a minibatch for 8 pulling warps */
 #define PLAN_PULL_WARPS             8             /* warps: all warps of a CTA: several issuers fill the link with the fewest SMs */
 #define PLAN_PUSH_WARPS             0             /* warps: none: the epilogue stores to peers */
@@ -87,14 +88,14 @@
 #define PLAN_WARP_SLOTS             4             /* slots: 8704 B in flight in one CTA */
 
 /* predicted */
-#define PLAN_FORWARD_US             4812.670      /* us: limited by the products; 28 % of the roofline */
+#define PLAN_FORWARD_US             4002.813      /* us: limited by the products; 34 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
 #define PLAN_ROOFLINE_US            1351.622      /* us: the products without padding, at peak */
-#define PLAN_PRODUCTS_US            4580.484      /* us: 30 % of 0.02 TFLOP/s on all SMs */
+#define PLAN_PRODUCTS_US            3770.627      /* us: 36 % of 0.02 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                14.348        /* us: dispatch and combine of one direction at 4 GB/s */
 #define PLAN_MEMORY_US              141.445       /* us: at 10 GB/s; each minibatch reads its experts' weights again */
 #define PLAN_EXPOSED_US             232.186       /* us: launch 100, routing 83.5, first dispatch 0.00, last combine 0.00, reduce 48.7 */
 
-#define PLAN_DIGEST                 "bd25e584f4a2961bf13619881bd835f0" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "6cc65b8a141693e45d282894eb881dac" /* of all the above and of mok_layout.h */
 
 #endif

@@ -26,7 +26,7 @@
 #define LAYOUT_EXPERT_BASE_BYTES    36LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   7936LL        /* 8 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    32LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  8192LL        /* 264 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  8192LL        /* 264 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   1056LL
 #define LAYOUT_ROW_SOURCE_OFFSET    9472LL        /* 33792 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     270336LL

@@ -25,19 +25,19 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              132           /* SMs: row H200 */
-#define PLAN_SMS_COMM               4             /* SMs: need 90.1 GB/s of rows in; these take 447 us of the products' 795, margin included */
-#define PLAN_SMS_COMPUTE            128           /* SMs: all others */
+#define PLAN_SMS_COMM               4             /* SMs: need 99.6 GB/s of rows in; these take 644 us of the products' 719, margin included */
+#define PLAN_SMS_COMPUTE            128           /* SMs: all others, in pairs */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
 /* launch */
 #define PLAN_GRID                   132           /* CTAs: one CTA per SM, all co-resident */
 #define PLAN_THREADS                384           /* threads: one loading warpgroup and one per 64 rows of a CTA's tile */
 #define PLAN_WARPS                  12            /* warps: threads / 32 */
-#define PLAN_CLUSTER                1             /* CTAs: pairs of CTAs would not pay by 2 % */
+#define PLAN_CLUSTER                2             /* CTAs: pairs multicast weights to each other: predicted 790 us, single CTAs 871 */
 
 /* tiles */
 #define PLAN_GATE_UP_M              128           /* rows: 1092 rows an expert, 1.07 with padding for each real one; best predicted of 64 and 128 */
-#define PLAN_GATE_UP_N              192           /* columns: 16 tiles across 3072 columns, 0.0 % beyond the edge; 37.5 us a tile */
+#define PLAN_GATE_UP_N              192           /* columns: 16 tiles across 3072 columns, 0.0 % beyond the edge; 36.9 us a tile */
 #define PLAN_GATE_UP_K              64            /* columns: one 128-byte swizzled row of the operand */
 #define PLAN_GATE_UP_STAGES         4             /* stages: 4 of 49152 B, all that fit in 232448 B beside the outgoing tile */
 #define PLAN_DOWN_M                 128           /* rows: that of the up tile: one row block is one unit of both products */
@@ -77,8 +77,9 @@
 
 /* schedule */
 #define PLAN_COMM                   2             /* epilogue: fixed by schedule.comm */
+#define PLAN_OWN_ROWS               0             /* copy: predicted 790 us, "direct" 821; of several ranks unmeasured, so only on request */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
-#define PLAN_WIRE_DEDUP             0             /* off: on would send 68 % of the rows: predicted 839 us, off 839 */
+#define PLAN_WIRE_DEDUP             0             /* off: on would send 68 % of the rows: predicted 770 us, off 790; this version builds off only */
 #define PLAN_DISPATCH_ROWS          8             /* rows: 256 tasks a minibatch for 48 pulling warps */
 #define PLAN_PULL_WARPS             12            /* warps: all warps of a CTA: several issuers fill the link with the fewest SMs */
 #define PLAN_PUSH_WARPS             0             /* warps: none: the epilogue stores to peers */
@@ -86,14 +87,14 @@
 #define PLAN_WARP_SLOTS             4             /* slots: 196608 B in flight in one CTA */
 
 /* predicted */
-#define PLAN_FORWARD_US             839.234       /* us: limited by the products; 62 % of the roofline */
+#define PLAN_FORWARD_US             790.090       /* us: limited by the products; 66 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
 #define PLAN_ROOFLINE_US            520.711       /* us: the products without padding, at peak */
-#define PLAN_PRODUCTS_US            794.532       /* us: 66 % of 782 TFLOP/s on all SMs */
+#define PLAN_PRODUCTS_US            718.871       /* us: 72 % of 782 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                315.218       /* us: dispatch and combine of one direction at 330 GB/s */
 #define PLAN_MEMORY_US              269.489       /* us: at 4300 GB/s; each minibatch reads its experts' weights again */
-#define PLAN_EXPOSED_US             44.702        /* us: launch 3.3, routing 14.3, first dispatch 0.00, last combine 0.00, reduce 27.1 */
+#define PLAN_EXPOSED_US             71.220        /* us: launch 3.3, routing 14.3, first dispatch 26.5, last combine 0.00, reduce 27.1 */
 
-#define PLAN_DIGEST                 "1e5dabce5f9b3704009db86739cf76fa" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "5725e7e21bcbd0bbdf104b87810754cf" /* of all the above and of mok_layout.h */
 
 #endif

@@ -20,46 +20,46 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 20732 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       165856LL
-#define LAYOUT_EXPERT_BASE_OFFSET   166912LL      /* 64 i32: first padded row of each local expert */
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 10492 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       83936LL
+#define LAYOUT_EXPERT_BASE_OFFSET   84992LL       /* 64 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    256LL
-#define LAYOUT_EXPERT_ROWS_OFFSET   167168LL      /* 63 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_OFFSET   85248LL       /* 63 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    252LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  167424LL      /* 5183 i32: local expert of each row block */
-#define LAYOUT_BLOCK_EXPERT_BYTES   20732LL
-#define LAYOUT_ROW_SOURCE_OFFSET    188160LL      /* 331712 route: rank and route of each padded row; rank -1: padding */
-#define LAYOUT_ROW_SOURCE_BYTES     2653696LL
-#define LAYOUT_RING_X_OFFSET        2841856LL     /* 2048 x 3072 bf16: dispatched rows */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  85504LL       /* 2623 i32: local expert and real rows of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   10492LL
+#define LAYOUT_ROW_SOURCE_OFFSET    96000LL       /* 335744 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     2685952LL
+#define LAYOUT_RING_X_OFFSET        2781952LL     /* 2048 x 3072 bf16: dispatched rows */
 #define LAYOUT_RING_X_BYTES         12582912LL
-#define LAYOUT_RING_H_OFFSET        15424768LL    /* 2048 x 512 bf16: activations */
+#define LAYOUT_RING_H_OFFSET        15364864LL    /* 2048 x 512 bf16: activations */
 #define LAYOUT_RING_H_BYTES         2097152LL
-#define LAYOUT_RING_Y_OFFSET        17521920LL    /* 2048 x 3072 bf16: expert outputs */
+#define LAYOUT_RING_Y_OFFSET        17462016LL    /* 2048 x 3072 bf16: expert outputs */
 #define LAYOUT_RING_Y_BYTES         12582912LL
-#define LAYOUT_LOCAL_BYTES          30104832LL    /* all of them */
+#define LAYOUT_LOCAL_BYTES          30044928LL    /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
-#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 5 x 40960 byte: A and B of each stage */
-#define LAYOUT_PIPELINE_BYTES       204800LL
-#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 32 x 3072 byte: pieces of rows on their way; pulling warps first */
-#define LAYOUT_SLOTS_BYTES          98304LL
-#define LAYOUT_SLOT_BARRIERS_OFFSET 98304LL       /* comm: 32 x 8 byte: one per slot */
-#define LAYOUT_SLOT_BARRIERS_BYTES  256LL
-#define LAYOUT_STAGING_OFFSET       204800LL      /* compute: 64 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
-#define LAYOUT_STAGING_BYTES        17408LL
-#define LAYOUT_BARRIERS_OFFSET      222208LL      /* compute: 10 x 8 byte: full, then empty, of each stage */
-#define LAYOUT_BARRIERS_BYTES       80LL
-#define LAYOUT_CTA_OFFSET           222336LL      /* 64 u32: what one thread tells its CTA */
+#define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 49152 byte: A and B of each stage */
+#define LAYOUT_PIPELINE_BYTES       196608LL
+#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 48 x 3072 byte: pieces of rows on their way; pulling warps first */
+#define LAYOUT_SLOTS_BYTES          147456LL
+#define LAYOUT_SLOT_BARRIERS_OFFSET 147456LL      /* comm: 48 x 8 byte: one per slot */
+#define LAYOUT_SLOT_BARRIERS_BYTES  384LL
+#define LAYOUT_STAGING_OFFSET       196608LL      /* compute: 128 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
+#define LAYOUT_STAGING_BYTES        34816LL
+#define LAYOUT_BARRIERS_OFFSET      231424LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
+#define LAYOUT_BARRIERS_BYTES       64LL
+#define LAYOUT_CTA_OFFSET           231552LL      /* 64 u32: what one thread tells its CTA */
 #define LAYOUT_CTA_BYTES            256LL
-#define LAYOUT_SHARED_BYTES         222592LL      /* all of them */
+#define LAYOUT_SHARED_BYTES         231808LL      /* all of them */
 
 /* Words of a counter set. */
 enum {
-  COUNTER_X_READY = 0,            /* 5183, one per row block */
-  COUNTER_H_READY = 5183,         /* 5183, one per row block */
-  COUNTER_Y_READY = 10366,        /* 5183, one per row block */
-  COUNTER_Y_DONE = 15549,         /* 5183, one per row block */
-  COUNTER_WORDS = 20732,
+  COUNTER_X_READY = 0,            /* 2623, one per row block */
+  COUNTER_H_READY = 2623,         /* 2623, one per row block */
+  COUNTER_Y_READY = 5246,         /* 2623, one per row block */
+  COUNTER_Y_DONE = 7869,          /* 2623, one per row block */
+  COUNTER_WORDS = 10492,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */

@@ -1,4 +1,4 @@
-module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = loc("model.lua":2:118), experts = loc("model.lua":2:74), gpu = loc("model.lua":3:12), gpus = loc("model.lua":3:26), hidden = loc("model.lua":2:38), intermediate = loc("model.lua":2:53), name = loc("model.lua":2:9), shared_experts = loc("model.lua":2:98), tile_n = loc("model.lua":5:12), tokens_per_gpu = loc("model.lua":4:12), top_k = loc("model.lua":2:87)}, gpu = "H100", model = {activation = "geglu", clamp = "nil", dtype = "bf16", experts = 3 : i64, hidden = 2880 : i64, intermediate = 2880 : i64, name = "few-experts-4xh100", shared_experts = 2 : i64, shared_intermediate = 5760 : i64, top_k = 2 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 8320 : i64, cluster = 1 : i64, combine_bytes = 11796480 : i64, comm = 0 : i64, dispatch_bytes = 11796480 : i64, dispatch_rows = 16 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 240 : i64, down_stages = 4 : i64, expected_rows = 2731 : i64, exposed_us = 3.059300e+01 : f64, forward_us = 4.905630e+02 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 240 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 0 : i64, local_bytes = 203560192 : i64, local_copy_bytes = 7868160 : i64, memory_us = 1.332080e+02 : f64, minibatch_rows = 2688 : i64, padded_rows = 2816 : i64, products_us = 4.599700e+02 : f64, pull_warps = 6 : i64, push_warps = 6 : i64, readiness = 0 : i64, ring_bytes = 185794560 : i64, ring_rows = 10752 : i64, ring_slots = 84 : i64, roofline_us = 3.041350e+02 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 223616 : i64, slot_bytes = 2880 : i64, sms_comm = 6 : i64, sms_compute = 126 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 17704192 : i64, threads = 384 : i64, two_wave_rows = 3004 : i64, warp_slots = 4 : i64, warps = 12 : i64, waves_down = 2 : i64, waves_gate_up = 4 : i64, weight_bytes = 149299200 : i64, wire_dedup = 0 : i64, wire_us = 6.255700e+01 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = 240 : i64, waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H100", sms = "auto"}, gpus = 4 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 1024 : i64}}} {
+module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = loc("model.lua":2:118), experts = loc("model.lua":2:74), gpu = loc("model.lua":3:12), gpus = loc("model.lua":3:26), hidden = loc("model.lua":2:38), intermediate = loc("model.lua":2:53), name = loc("model.lua":2:9), shared_experts = loc("model.lua":2:98), tile_n = loc("model.lua":5:12), tokens_per_gpu = loc("model.lua":4:12), top_k = loc("model.lua":2:87)}, gpu = "H100", model = {activation = "geglu", clamp = "nil", dtype = "bf16", experts = 3 : i64, hidden = 2880 : i64, intermediate = 2880 : i64, name = "few-experts-4xh100", shared_experts = 2 : i64, shared_intermediate = 5760 : i64, top_k = 2 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 8448 : i64, cluster = 2 : i64, combine_bytes = 11796480 : i64, comm = 0 : i64, dispatch_bytes = 11796480 : i64, dispatch_rows = 8 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 240 : i64, down_stages = 4 : i64, expected_rows = 2731 : i64, exposed_us = 3.720200e+01 : f64, forward_us = 4.733620e+02 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 240 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 0 : i64, local_bytes = 194713856 : i64, local_copy_bytes = 7868160 : i64, memory_us = 1.332080e+02 : f64, minibatch_rows = 2560 : i64, own_rows = 0 : i64, padded_rows = 2816 : i64, products_us = 4.361600e+02 : f64, pull_warps = 6 : i64, push_warps = 6 : i64, readiness = 0 : i64, ring_bytes = 176947200 : i64, ring_rows = 10240 : i64, ring_slots = 80 : i64, roofline_us = 3.041350e+02 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 223616 : i64, slot_bytes = 2880 : i64, sms_comm = 12 : i64, sms_compute = 120 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 17704192 : i64, threads = 384 : i64, two_wave_rows = 3004 : i64, warp_slots = 4 : i64, warps = 12 : i64, waves_down = 2 : i64, waves_gate_up = 4 : i64, weight_bytes = 149299200 : i64, wire_dedup = 0 : i64, wire_us = 6.255700e+01 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", own_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = 240 : i64, waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H100", sms = "auto"}, gpus = 4 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 1024 : i64}}} {
   mok.kernel @forward {
     mok.argument @args.x : tensor<?x2880xbf16> loc("model.lua":2:38)
     mok.argument @args.topk_ids : tensor<?x2xi32> loc("model.lua":2:87)
@@ -11,8 +11,8 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = 
     mok.argument @args.shared_down : tensor<?x2880x5760xbf16> loc("model.lua":2:98)
     mok.argument @args.out : tensor<?x2880xbf16> loc("model.lua":2:38)
     mok.extent @mma_instances = 2 from("threads / 128 - 1") loc("model.lua":2:9)
-    mok.extent @row_pieces = 8 from("ceil(row_padding / dispatch_rows)") loc("model.lua":2:9)
-    mok.extent @minibatch_blocks = 21 from("minibatch_rows / row_padding") loc("model.lua":2:9)
+    mok.extent @row_pieces = 16 from("ceil(row_padding / dispatch_rows)") loc("model.lua":2:9)
+    mok.extent @minibatch_blocks = 20 from("minibatch_rows / row_padding") loc("model.lua":2:9)
     mok.extent @shared_up_columns = 48 from("ceil(shared_intermediate / 120)") loc("model.lua":2:9)
     mok.extent @shared_down_columns = 12 from("ceil(hidden / 240)") loc("model.lua":2:9)
     mok.extent @up_columns = 24 from("ceil(intermediate / 120)") loc("model.lua":2:9)
@@ -23,16 +23,16 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = 
     mok.region @route_list : memref<?xi32> in(heap) at(5899392) bytes(8192) loc("model.lua":2:87)
     mok.region @combine : memref<?x2880xbf16> in(heap) at(5907584) bytes(11796480) loc("model.lua":3:26)
     mok.region @control : memref<?x32xui32> in(local) at(0) bytes(1024) loc("model.lua":2:9)
-    mok.region @counters : memref<?x268xui32> in(local) at(1024) bytes(2144) loc("model.lua":2:9)
+    mok.region @counters : memref<?x272xui32> in(local) at(1024) bytes(2176) loc("model.lua":2:9)
     mok.region @expert_base : memref<?xi32> in(local) at(3328) bytes(8) loc("model.lua":2:87)
     mok.region @expert_rows : memref<?xi32> in(local) at(3584) bytes(4) loc("model.lua":2:87)
-    mok.region @block_expert : memref<?xi32> in(local) at(3840) bytes(260) loc("model.lua":2:87)
-    mok.region @row_source : memref<?x2xi32> in(local) at(4352) bytes(66560) loc("model.lua":2:87)
-    mok.region @ring_x : memref<?x2880xbf16> in(local) at(70912) bytes(61931520) slot(row_block mod ring_slots) loc("model.lua":3:26)
-    mok.region @ring_h : memref<?x2880xbf16> in(local) at(62002432) bytes(61931520) slot(row_block mod ring_slots) loc("model.lua":2:53)
-    mok.region @ring_y : memref<?x2880xbf16> in(local) at(123933952) bytes(61931520) slot(row_block mod ring_slots) loc("model.lua":2:53)
-    mok.region @shared_h : memref<?x5760xbf16> in(local) at(185865472) bytes(11796480) loc("model.lua":2:98)
-    mok.region @shared_y : memref<?x2880xbf16> in(local) at(197661952) bytes(5898240) loc("model.lua":2:98)
+    mok.region @block_expert : memref<?xi32> in(local) at(3840) bytes(264) loc("model.lua":2:87)
+    mok.region @row_source : memref<?x2xi32> in(local) at(4352) bytes(67584) loc("model.lua":2:87)
+    mok.region @ring_x : memref<?x2880xbf16> in(local) at(71936) bytes(58982400) slot(row_block mod ring_slots) loc("model.lua":3:26)
+    mok.region @ring_h : memref<?x2880xbf16> in(local) at(59054336) bytes(58982400) slot(row_block mod ring_slots) loc("model.lua":2:53)
+    mok.region @ring_y : memref<?x2880xbf16> in(local) at(118036736) bytes(58982400) slot(row_block mod ring_slots) loc("model.lua":2:53)
+    mok.region @shared_h : memref<?x5760xbf16> in(local) at(177019136) bytes(11796480) loc("model.lua":2:98)
+    mok.region @shared_y : memref<?x2880xbf16> in(local) at(188815616) bytes(5898240) loc("model.lua":2:98)
     mok.region @pipeline : memref<?x47104xi8> in(shared) at(0) bytes(188416) loc("model.lua":2:9)
     mok.region @slots : memref<?x2880xi8> in(shared) at(0) bytes(138240) loc("model.lua":2:9)
     mok.region @slot_barriers : memref<?x8xi8> in(shared) at(138240) bytes(384) loc("model.lua":2:9)
@@ -43,11 +43,11 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = 
     mok.product @shared_down a(@shared_h) b(@args.shared_down) out(@shared_y) rows(token_block) depth(shared_intermediate) columns(hidden) tile(down) m(128) n(240) k(64) stages(4) loc("model.lua":2:98)
     mok.product @up a(@ring_x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(geglu) tile(gate_up) m(128) n(240) k(64) stages(4) loc("model.lua":2:53)
     mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden) tile(down) m(128) n(240) k(64) stages(4) loc("model.lua":2:53)
-    mok.counter @x_ready per(row_block) word(0) words(65) target(row_pieces) loc("model.lua":3:26)
-    mok.counter @h_ready per(row_block) word(65) words(65) target(up_columns * mma_instances) loc("model.lua":2:53)
-    mok.counter @y_ready per(row_block) word(130) words(65) target(down_columns * mma_instances) loc("model.lua":2:53)
-    mok.counter @y_done per(row_block) word(195) words(65) target(row_pieces) loc("model.lua":3:26)
-    mok.counter @shared_h_ready per(token_block) word(260) words(8) target(shared_up_columns * mma_instances) loc("model.lua":2:98)
+    mok.counter @x_ready per(row_block) word(0) words(66) target(row_pieces) loc("model.lua":3:26)
+    mok.counter @h_ready per(row_block) word(66) words(66) target(up_columns * mma_instances) loc("model.lua":2:53)
+    mok.counter @y_ready per(row_block) word(132) words(66) target(down_columns * mma_instances) loc("model.lua":2:53)
+    mok.counter @y_done per(row_block) word(198) words(66) target(row_pieces) loc("model.lua":3:26)
+    mok.counter @shared_h_ready per(token_block) word(264) words(8) target(shared_up_columns * mma_instances) loc("model.lua":2:98)
     mok.phase @route {
       mok.role @all ctas(grid) {
         mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta) {
@@ -59,7 +59,7 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = 
       } loc("model.lua":2:87)
       mok.barrier rank as routed loc("model.lua":2:87)
     } loc("model.lua":2:87)
-    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down, combine) {
+    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down, combine) ahead(dispatch, up) {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts over(once) {
@@ -92,7 +92,7 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {activation = 
           } loc("model.lua":3:26)
         } loc("model.lua":2:87)
       } loc("model.lua":2:87)
-      mok.role @compute ctas(sms_compute) {
+      mok.role @compute ctas(sms_compute) cluster(2) {
         mok.worker @load first_warp(0) warps(1) instances(1) shares(cta) {
           mok.task @shared_up over(column, token_block) extent(shared_up_columns) {
             mok.load @shared_up loc("model.lua":2:98)

@@ -20,27 +20,27 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 268 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       2144LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 272 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       2176LL
 #define LAYOUT_EXPERT_BASE_OFFSET   3328LL        /* 2 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    8LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   3584LL        /* 1 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    4LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  3840LL        /* 65 i32: local expert of each row block */
-#define LAYOUT_BLOCK_EXPERT_BYTES   260LL
-#define LAYOUT_ROW_SOURCE_OFFSET    4352LL        /* 8320 route: rank and route of each padded row; rank -1: padding */
-#define LAYOUT_ROW_SOURCE_BYTES     66560LL
-#define LAYOUT_RING_X_OFFSET        70912LL       /* 10752 x 2880 bf16: dispatched rows */
-#define LAYOUT_RING_X_BYTES         61931520LL
-#define LAYOUT_RING_H_OFFSET        62002432LL    /* 10752 x 2880 bf16: activations */
-#define LAYOUT_RING_H_BYTES         61931520LL
-#define LAYOUT_RING_Y_OFFSET        123933952LL   /* 10752 x 2880 bf16: expert outputs */
-#define LAYOUT_RING_Y_BYTES         61931520LL
-#define LAYOUT_SHARED_H_OFFSET      185865472LL   /* 1024 x 5760 bf16: shared expert's activations */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  3840LL        /* 66 i32: local expert and real rows of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   264LL
+#define LAYOUT_ROW_SOURCE_OFFSET    4352LL        /* 8448 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     67584LL
+#define LAYOUT_RING_X_OFFSET        71936LL       /* 10240 x 2880 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         58982400LL
+#define LAYOUT_RING_H_OFFSET        59054336LL    /* 10240 x 2880 bf16: activations */
+#define LAYOUT_RING_H_BYTES         58982400LL
+#define LAYOUT_RING_Y_OFFSET        118036736LL   /* 10240 x 2880 bf16: expert outputs */
+#define LAYOUT_RING_Y_BYTES         58982400LL
+#define LAYOUT_SHARED_H_OFFSET      177019136LL   /* 1024 x 5760 bf16: shared expert's activations */
 #define LAYOUT_SHARED_H_BYTES       11796480LL
-#define LAYOUT_SHARED_Y_OFFSET      197661952LL   /* 1024 x 2880 bf16: shared expert's output */
+#define LAYOUT_SHARED_Y_OFFSET      188815616LL   /* 1024 x 2880 bf16: shared expert's output */
 #define LAYOUT_SHARED_Y_BYTES       5898240LL
-#define LAYOUT_LOCAL_BYTES          203560192LL   /* all of them */
+#define LAYOUT_LOCAL_BYTES          194713856LL   /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
 #define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 47104 byte: A and B of each stage */
@@ -59,12 +59,12 @@
 
 /* Words of a counter set. */
 enum {
-  COUNTER_X_READY = 0,            /* 65, one per row block */
-  COUNTER_H_READY = 65,           /* 65, one per row block */
-  COUNTER_Y_READY = 130,          /* 65, one per row block */
-  COUNTER_Y_DONE = 195,           /* 65, one per row block */
-  COUNTER_SHARED_H_READY = 260,   /* 8, one per token block */
-  COUNTER_WORDS = 268,
+  COUNTER_X_READY = 0,            /* 66, one per row block */
+  COUNTER_H_READY = 66,           /* 66, one per row block */
+  COUNTER_Y_READY = 132,          /* 66, one per row block */
+  COUNTER_Y_DONE = 198,           /* 66, one per row block */
+  COUNTER_SHARED_H_READY = 264,   /* 8, one per token block */
+  COUNTER_WORDS = 272,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */

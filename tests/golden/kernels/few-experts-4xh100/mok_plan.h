@@ -25,15 +25,15 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              132           /* SMs: row H100 */
-#define PLAN_SMS_COMM               6             /* SMs: need 34.2 GB/s of rows each way; these take 125 us of the products' 460, margin included */
-#define PLAN_SMS_COMPUTE            126           /* SMs: all others */
+#define PLAN_SMS_COMM               12            /* SMs: need 36.1 GB/s of rows each way; these take 135 us of the products' 436, margin included */
+#define PLAN_SMS_COMPUTE            120           /* SMs: all others, in pairs */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
 /* launch */
 #define PLAN_GRID                   132           /* CTAs: one CTA per SM, all co-resident */
 #define PLAN_THREADS                384           /* threads: one loading warpgroup and one per 64 rows of a CTA's tile */
 #define PLAN_WARPS                  12            /* warps: threads / 32 */
-#define PLAN_CLUSTER                1             /* CTAs: pairs of CTAs would not pay by 2 % */
+#define PLAN_CLUSTER                2             /* CTAs: pairs multicast weights to each other: predicted 473 us, single CTAs 501 */
 
 /* tiles */
 #define PLAN_GATE_UP_M              128           /* rows: 2731 rows an expert, 1.03 with padding for each real one; best predicted of 64 and 128 */
@@ -47,25 +47,25 @@
 
 /* minibatch */
 #define PLAN_TWO_WAVE_ROWS          3004          /* rows: ceil(2 x 132 SMs x 128 x 256 / min(5760, 2880)) */
-#define PLAN_MINIBATCH_ROWS         2688          /* rows: 2 waves or more in both products; 2 minibatches expected; larger ones overlap less */
-#define PLAN_WAVES_GATE_UP          4             /* waves: 504 tiles on 126 SMs: 4.00 */
-#define PLAN_WAVES_DOWN             2             /* waves: 252 tiles on 126 SMs: 2.00 */
-#define PLAN_IDLE_PERMILLE          0             /* 1/1000: last wave of each product, weighted by tile time */
+#define PLAN_MINIBATCH_ROWS         2560          /* rows: 2 waves or more in both products; 2 minibatches expected; larger ones overlap less */
+#define PLAN_WAVES_GATE_UP          4             /* waves: 480 tiles on 120 SMs: 4.00 */
+#define PLAN_WAVES_DOWN             2             /* waves: 240 tiles on 120 SMs: 2.00 */
+#define PLAN_IDLE_PERMILLE          0             /* 1/1000: last wave of each product, weighted by tile time; tiles of the minibatch beside it fill it */
 
 /* ring */
-#define PLAN_RING_ROWS              10752         /* rows: 4 minibatches; 2 would stall dispatch behind combine */
-#define PLAN_RING_SLOTS             84            /* slots: one row block of 128 rows each; worst case 1 lap */
-#define PLAN_RING_BYTES             185794560     /* bytes: 10752 rows of x, h and y */
+#define PLAN_RING_ROWS              10240         /* rows: 4 minibatches; 2 would stall dispatch behind combine */
+#define PLAN_RING_SLOTS             80            /* slots: one row block of 128 rows each; worst case 1 lap */
+#define PLAN_RING_BYTES             176947200     /* bytes: 10240 rows of x, h and y */
 
 /* routing */
-#define PLAN_CAPACITY_ROWS          8320          /* rows: every route of 4 ranks on one, 4 x 1024 x 2, and padding: never a dropped route */
+#define PLAN_CAPACITY_ROWS          8448          /* rows: every route of 4 ranks on one, 4 x 1024 x 2, and padding: never a dropped route */
 #define PLAN_ROW_PADDING            128           /* rows: the row tile: a block belongs to one expert */
 #define PLAN_EXPECTED_ROWS          2731          /* rows: 1024 tokens x 2 x 4 ranks over 3 experts, 1 of them here */
 #define PLAN_PADDED_ROWS            2816          /* rows: about half a tile for each expert that gets rows */
 
 /* memory */
 #define PLAN_SYMMETRIC_BYTES        17704192      /* bytes: 17.7 MB; 11.8 MB of it the combine slots */
-#define PLAN_LOCAL_BYTES            203560192     /* bytes: 204 MB; 186 MB of it the rings */
+#define PLAN_LOCAL_BYTES            194713856     /* bytes: 195 MB; 177 MB of it the rings */
 #define PLAN_SAVED_BYTES            0             /* bytes: no backward pass asked for */
 #define PLAN_WEIGHT_BYTES           149299200     /* bytes: 149 MB; 1 experts and the shared one; the caller's */
 #define PLAN_SHARED_BYTES_PER_CTA   223616        /* bytes: of 232448; the larger of the two roles */
@@ -76,24 +76,25 @@
 #define PLAN_LOCAL_COPY_BYTES       7868160       /* bytes: 7.87 MB: 683 rows of its own, in and out */
 
 /* schedule */
-#define PLAN_COMM                   0             /* sms: predicted 491 us, "warps" 434, "epilogue" 466; "warps" is not in this version; "epilogue" is unmeasured, so only on request */
+#define PLAN_COMM                   0             /* sms: predicted 473 us, "warps" 463, "epilogue" 473; "warps" is not in this version */
+#define PLAN_OWN_ROWS               0             /* copy: predicted 473 us, "direct" 510; of several ranks unmeasured, so only on request */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
-#define PLAN_WIRE_DEDUP             0             /* off: on would send 88 % of the rows: predicted 491 us, off 491 */
-#define PLAN_DISPATCH_ROWS          16            /* rows: 168 tasks a minibatch for 36 pulling warps */
+#define PLAN_WIRE_DEDUP             0             /* off: on would send 88 % of the rows: predicted 473 us, off 473 */
+#define PLAN_DISPATCH_ROWS          8             /* rows: 320 tasks a minibatch for 72 pulling warps */
 #define PLAN_PULL_WARPS             6             /* warps: half of a CTA's warps: several issuers fill the link with the fewest SMs */
 #define PLAN_PUSH_WARPS             6             /* warps: the other half */
 #define PLAN_SLOT_BYTES             2880          /* bytes: a row of 5760 B in 2 pieces of at most 4096 B */
 #define PLAN_WARP_SLOTS             4             /* slots: 138240 B in flight in one CTA */
 
 /* predicted */
-#define PLAN_FORWARD_US             490.563       /* us: limited by the products; 62 % of the roofline */
+#define PLAN_FORWARD_US             473.362       /* us: limited by the products; 64 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
 #define PLAN_ROOFLINE_US            304.135       /* us: the products without padding, at peak */
-#define PLAN_PRODUCTS_US            459.970       /* us: 66 % of 782 TFLOP/s on all SMs */
+#define PLAN_PRODUCTS_US            436.160       /* us: 70 % of 782 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                62.557        /* us: dispatch and combine of one direction at 330 GB/s */
 #define PLAN_MEMORY_US              133.208       /* us: at 3000 GB/s; each minibatch reads its experts' weights again */
-#define PLAN_EXPOSED_US             30.593        /* us: launch 3.3, routing 10.0, first dispatch 0.00, last combine 5.7, reduce 11.6 */
+#define PLAN_EXPOSED_US             37.202        /* us: launch 3.3, routing 10.0, first dispatch 0.00, last combine 12.3, reduce 11.6 */
 
-#define PLAN_DIGEST                 "e16e5fe5ffba5e97fd609607ea4ebb1b" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "08910c9d59b60c08c48efcb319500de7" /* of all the above and of mok_layout.h */
 
 #endif

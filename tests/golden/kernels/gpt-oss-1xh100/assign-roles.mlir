@@ -1,4 +1,4 @@
-module attributes {mok.after = "assign-roles", mok.plan = {given = {clamp = loc("model.lua":3:38), experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:13), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H100", model = {activation = "swiglu", clamp = 7.000000e+00 : f64, dtype = "bf16", experts = 128 : i64, hidden = 2880 : i64, intermediate = 2880 : i64, name = "gpt-oss-1xh100", shared_experts = 0 : i64, shared_intermediate = 0 : i64, top_k = 4 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 32640 : i64, cluster = 1 : i64, combine_bytes = 0 : i64, comm = 0 : i64, dispatch_bytes = 0 : i64, dispatch_rows = 32 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 240 : i64, down_stages = 4 : i64, expected_rows = 16384 : i64, exposed_us = 6.380600e+01 : f64, forward_us = 2527.9180000000001 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 240 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 36 : i64, local_bytes = 424945920 : i64, local_copy_bytes = 188743680 : i64, memory_us = 2464.1129999999998 : f64, minibatch_rows = 6144 : i64, padded_rows = 24576 : i64, products_us = 1851.732 : f64, pull_warps = 6 : i64, push_warps = 6 : i64, readiness = 0 : i64, ring_bytes = 424673280 : i64, ring_rows = 24576 : i64, ring_slots = 192 : i64, roofline_us = 2414.346 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 223616 : i64, slot_bytes = 2880 : i64, sms_comm = 4 : i64, sms_compute = 128 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 94438400 : i64, threads = 384 : i64, two_wave_rows = 3004 : i64, warp_slots = 4 : i64, warps = 12 : i64, waves_down = 5 : i64, waves_gate_up = 9 : i64, weight_bytes = 6370099200 : i64, wire_dedup = 0 : i64, wire_us = 0.000000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H100", sms = "auto"}, gpus = 1 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 4096 : i64}}} {
+module attributes {mok.after = "assign-roles", mok.plan = {given = {clamp = loc("model.lua":3:38), experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:13), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H100", model = {activation = "swiglu", clamp = 7.000000e+00 : f64, dtype = "bf16", experts = 128 : i64, hidden = 2880 : i64, intermediate = 2880 : i64, name = "gpt-oss-1xh100", shared_experts = 0 : i64, shared_intermediate = 0 : i64, top_k = 4 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 32640 : i64, cluster = 1 : i64, combine_bytes = 0 : i64, comm = 0 : i64, dispatch_bytes = 0 : i64, dispatch_rows = 0 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 240 : i64, down_stages = 4 : i64, expected_rows = 16384 : i64, exposed_us = 6.380600e+01 : f64, forward_us = 2402.0889999999999 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 240 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 65 : i64, local_bytes = 106436864 : i64, local_copy_bytes = 0 : i64, memory_us = 2338.2840000000001 : f64, minibatch_rows = 6144 : i64, own_rows = 1 : i64, padded_rows = 24576 : i64, products_us = 2121.7429999999999 : f64, pull_warps = 0 : i64, push_warps = 0 : i64, readiness = 0 : i64, ring_bytes = 106168320 : i64, ring_rows = 18432 : i64, ring_slots = 144 : i64, roofline_us = 2288.5169999999998 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 223616 : i64, slot_bytes = 0 : i64, sms_comm = 0 : i64, sms_compute = 132 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 94438400 : i64, threads = 384 : i64, two_wave_rows = 3004 : i64, warp_slots = 0 : i64, warps = 12 : i64, waves_down = 5 : i64, waves_gate_up = 9 : i64, weight_bytes = 6370099200 : i64, wire_dedup = 0 : i64, wire_us = 0.000000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", own_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H100", sms = "auto"}, gpus = 1 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 4096 : i64}}} {
   mok.kernel @forward {
     mok.argument @args.x : tensor<?x2880xbf16> loc("model.lua":3:7)
     mok.argument @args.topk_ids : tensor<?x4xi32> loc("model.lua":3:7)
@@ -14,12 +14,10 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {clamp = loc(
     mok.region @expert_rows : memref<?xi32> loc("model.lua":3:7)
     mok.region @block_expert : memref<?xi32> loc("model.lua":3:7)
     mok.region @row_source : memref<?x2xi32> loc("model.lua":3:7)
-    mok.region @ring_x : memref<?x2880xbf16> loc("model.lua":4:26)
     mok.region @ring_h : memref<?x2880xbf16> loc("model.lua":3:7)
-    mok.region @ring_y : memref<?x2880xbf16> loc("model.lua":3:7)
-    mok.region @combine : memref<?x2880xbf16> loc("model.lua":4:26)
-    mok.product @up a(@ring_x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(swiglu) clamp(7.000000e+00) loc("model.lua":3:7)
-    mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden) loc("model.lua":3:7)
+    mok.region @combine : memref<?x2880xbf16> loc("model.lua":3:7)
+    mok.product @up a(@args.x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(swiglu) clamp(7.000000e+00) loc("model.lua":3:7)
+    mok.product @down a(@ring_h) b(@args.down) rows(row_block) depth(intermediate) columns(hidden) loc("model.lua":3:7)
     mok.phase @route {
       mok.role @all ctas(grid) {
         mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta) {
@@ -47,22 +45,10 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {clamp = loc(
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)
       mok.barrier grid loc("model.lua":3:7)
-      mok.role @comm ctas(sms_comm) {
-        mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance) {
-          mok.task @dispatch {
-            mok.pull reads(@row_source, @args.x) writes(@ring_x) loc("model.lua":4:26)
-          } loc("model.lua":4:26)
-        } loc("model.lua":3:7)
-        mok.worker @push first_warp(pull_warps) warps(1) instances(push_warps) shares(instance) {
-          mok.task @combine {
-            mok.push reads(@row_source, @ring_y) writes(@combine) loc("model.lua":4:26)
-          } loc("model.lua":4:26)
-        } loc("model.lua":3:7)
-      } loc("model.lua":3:7)
-      mok.role @compute ctas(sms_compute) {
-        mok.worker @load first_warp(0) warps(1) instances(1) shares(cta) {
+      mok.role @compute ctas(grid) {
+        mok.worker @load first_warp(0) warps(4) instances(1) shares(cta) {
           mok.task @up {
-            mok.load @up loc("model.lua":3:7)
+            mok.load_gathered @up reads(@row_source, @args.x) loc("model.lua":3:7)
           } loc("model.lua":3:7)
           mok.task @down {
             mok.load @down loc("model.lua":3:7)
@@ -75,7 +61,7 @@ module attributes {mok.after = "assign-roles", mok.plan = {given = {clamp = loc(
           } loc("model.lua":3:7)
           mok.task @down {
             mok.mma @down loc("model.lua":3:7)
-            mok.store @down loc("model.lua":3:7)
+            mok.store_pushed @down reads(@row_source) writes(@combine) loc("model.lua":3:7)
           } loc("model.lua":3:7)
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)

@@ -2,25 +2,22 @@
  *
  * One persistent CTA per SM.
  * Phase route: publish (12 warps); then the rank barrier routed.
- * Phase experts: place_experts (12 warps); then a grid barrier; place_rows (12 warps); then a grid barrier; comm = pull (6 times
- * 1 warp), push (6 times 1 warp); compute = load (1 warp), mma (2 times 4 warps); then the rank barrier combined.
+ * Phase experts: place_experts (12 warps); then a grid barrier; place_rows (12 warps); then a grid barrier; load (4 warps), mma
+ * (2 times 4 warps); then the rank barrier combined.
  * Phase reduce: tokens (12 times 1 warp).
  *
- * Order of a rank's tasks: per minibatch dispatch, up, down, combine. Every worker runs its share in this order and every wait
- * names an earlier task, so no worker can wait for itself.
+ * Order of a rank's tasks: in rounds up of a minibatch, down of the one before. Every worker runs its share in this order and
+ * every wait names an earlier task, so no worker can wait for itself.
  */
 #include "mok_target.h"
 
-enum { TASK_DISPATCH, TASK_UP, TASK_DOWN, TASK_COMBINE };
-
-enum { ROLE_COMM, ROLE_COMPUTE };
+enum { TASK_UP, TASK_DOWN };
 
 enum { BARRIER_ROUTED, BARRIER_COMBINED };
 
 /* Tiles of a product, pieces of a move, blocks of a minibatch. */
 enum {
   MMA_INSTANCES = 2,              /* threads / 128 - 1 */
-  ROW_PIECES = 4,                 /* ceil(row_padding / dispatch_rows) */
   MINIBATCH_BLOCKS = 48,          /* minibatch_rows / row_padding */
   UP_COLUMNS = 24,                /* ceil(intermediate / 120) */
   DOWN_COLUMNS = 12,              /* ceil(hidden / 240) */
@@ -28,10 +25,8 @@ enum {
 
 /* Signals that a counter's word has had when its producers are done. */
 enum {
-  X_READY_TARGET = ROW_PIECES,
   H_READY_TARGET = UP_COLUMNS * MMA_INSTANCES,
-  Y_READY_TARGET = DOWN_COLUMNS * MMA_INSTANCES,
-  Y_DONE_TARGET = ROW_PIECES,
+  H_DONE_TARGET = DOWN_COLUMNS * MMA_INSTANCES,
 };
 
 /* activation swiglu, clamped                                                                   model.lua:3 */
@@ -41,7 +36,7 @@ MOK_FN float activate(float gate, float up) {
   return mok_silu(gate) * up;
 }
 
-/* product up: ring_h = activate(ring_x gate^T, ring_x up^T)                                    model.lua:3 */
+/* product up: ring_h = activate(x gate^T, x up^T), rows of x by their routes                   model.lua:3 */
 struct product_up {
   enum : int {
     m = PLAN_GATE_UP_M,
@@ -51,15 +46,16 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
-    a_map = MAP_UP_RING_X,
+    gathered = 1,
+    tokens = 0,
     b_map = MAP_UP_GATE,
     gated = 1,
-    a_stride = k_extent,
     out_stride = columns,
     instances = MMA_INSTANCES,
   };
-  MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
-    return mok_local_bf16(c, LAYOUT_RING_X_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * a_stride;
+  MOK_FN static const mok_bf16 *a_row(const mok_cta *c, const mok_task *t, int row) {
+    const int token = mok_row_source(c, t, row).route / PLAN_TOP_K;
+    return mok_published_x(c, c->args->rank) + (mok_index)token * k_extent;
   }
   MOK_FN static mok_rows b(const mok_cta *c, const mok_task *t, int half) {
     return mok_expert_rows(half == 0 ? &c->args->gate : &c->args->up, t->expert);
@@ -69,7 +65,7 @@ struct product_up {
   }
 };
 
-/* product down: ring_y = ring_h down^T                                                         model.lua:3 */
+/* product down: combine of each row's route = ring_h down^T                                    model.lua:3 */
 struct product_down {
   enum : int {
     m = PLAN_DOWN_M,
@@ -79,11 +75,12 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_DOWN_RING_H,
     b_map = MAP_DOWN_DOWN,
     gated = 0,
     a_stride = k_extent,
-    out_stride = columns,
     instances = MMA_INSTANCES,
   };
   MOK_FN static const mok_bf16 *a(const mok_cta *c, const mok_task *t) {
@@ -93,37 +90,27 @@ struct product_down {
     (void)half;
     return mok_expert_rows(&c->args->down, t->expert);
   }
-  MOK_FN static mok_bf16 *out(const mok_cta *c, const mok_task *t) {
-    return mok_local_bf16(c, LAYOUT_RING_Y_OFFSET) + (mok_index)t->slot * PLAN_ROW_PADDING * out_stride;
-  }
 };
-
-/* Task i of worker pull of role comm: dispatch. */
-MOK_FN mok_task comm_pull_task(const mok_cta *c, mok_index i) {
-  const mok_index row_block = i / ROW_PIECES;
-  if (row_block >= c->row_blocks) return mok_no_task();
-  return mok_row_task(c, TASK_DISPATCH, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
-}
-
-/* Task i of worker push of role comm: combine. */
-MOK_FN mok_task comm_push_task(const mok_cta *c, mok_index i) {
-  const mok_index row_block = i / ROW_PIECES;
-  if (row_block >= c->row_blocks) return mok_no_task();
-  return mok_row_task(c, TASK_COMBINE, (int)(row_block / MINIBATCH_BLOCKS), (int)row_block, (int)(i % ROW_PIECES));
-}
 
 /* Task i of workers load and mma of role compute: up, down. */
 MOK_FN mok_task compute_task(const mok_cta *c, mok_index i) {
-  const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (UP_COLUMNS + DOWN_COLUMNS);
-  const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;
-  if (first >= c->row_blocks) return mok_no_task();
-  const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */
-  i -= minibatch * per_minibatch;
-  const mok_index up = (mok_index)blocks * UP_COLUMNS;
-  if (i < up) return mok_row_task(c, TASK_UP, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
-  i -= up;
-  const mok_index down = (mok_index)blocks * DOWN_COLUMNS;
-  if (i < down) return mok_row_task(c, TASK_DOWN, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
+  if (c->row_blocks == 0) return mok_no_task();
+  const mok_index first_round = mok_tiles(MINIBATCH_BLOCKS, UP_COLUMNS);
+  const mok_index per_round = first_round + mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  const int last = (c->row_blocks - 1) / MINIBATCH_BLOCKS;
+  const int round = i < first_round ? 0 : (int)mok_min_index(1 + (i - first_round) / per_round, last);
+  if (round > 0) i -= first_round + (round - 1) * per_round;
+  const int first = round * MINIBATCH_BLOCKS;
+  const int blocks = mok_min(MINIBATCH_BLOCKS, c->row_blocks - first); /* the last may be short */
+  if (i < mok_tiles(blocks, UP_COLUMNS)) return mok_row_tile(c, TASK_UP, round, first, blocks, i);
+  i -= mok_tiles(blocks, UP_COLUMNS);
+  if (round > 0) {
+    const int before = first - MINIBATCH_BLOCKS;
+    if (i < mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round - 1, before, MINIBATCH_BLOCKS, i);
+    i -= mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  }
+  /* Only the last round comes here. */
+  if (i < mok_tiles(blocks, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round, first, blocks, i);
   return mok_no_task();
 }
 
@@ -142,49 +129,19 @@ MOK_WORKER void experts_place_rows(mok_cta *c) {
   mok_place_rows(c);
 }
 
-/* worker pull of role comm: dispatch                                                           model.lua:3 */
-MOK_WORKER void comm_pull(mok_cta *c) {
-  for (mok_index i = mok_first(c);; i += mok_stride(c)) {
-    const mok_task t = comm_pull_task(c, i);
-    if (t.kind == MOK_TASK_END) break;
-    switch (t.kind) {
-    case TASK_DISPATCH:
-      if (t.row_block >= PLAN_RING_SLOTS) /* ring_x slot: every up task of the lap before has read it */
-        mok_wait(c, COUNTER_H_READY, t.row_block - PLAN_RING_SLOTS, H_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
-      mok_pull_rows(c, &t);
-      mok_signal(c, COUNTER_X_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
-      break;
-    }
-  }
-}
-
-/* worker push of role comm: combine                                                            model.lua:3 */
-MOK_WORKER void comm_push(mok_cta *c) {
-  for (mok_index i = mok_first(c);; i += mok_stride(c)) {
-    const mok_task t = comm_push_task(c, i);
-    if (t.kind == MOK_TASK_END) break;
-    switch (t.kind) {
-    case TASK_COMBINE:
-      /* ring_y: every down task of the block has written it */
-      mok_wait(c, COUNTER_Y_READY, t.row_block, Y_READY_TARGET, MOK_EDGE_BULK_TO_BULK);
-      mok_push_rows(c, &t);
-      mok_signal(c, COUNTER_Y_DONE, t.row_block, MOK_EDGE_READ_TO_WRITE);
-      break;
-    }
-  }
-}
-
 /* worker load of role compute: up, down                                                        model.lua:3 */
 MOK_WORKER void compute_load(mok_cta *c) {
   for (mok_index i = mok_cta_first(c);; i += mok_cta_stride(c)) {
     const mok_task t = compute_task(c, i);
     if (t.kind == MOK_TASK_END) break;
     switch (t.kind) {
-    case TASK_UP:
-      /* ring_x: every dispatch task of the block has written it */
-      mok_wait(c, COUNTER_X_READY, t.row_block, X_READY_TARGET, MOK_EDGE_BULK_TO_BULK);
-      for (int k = 0; k < product_up::k_tiles; ++k) mok_load_stage<product_up>(c, &t, k);
+    case TASK_UP: {
+      mok_gathered<product_up> rows;
+      mok_gather(c, &t, rows);
+      for (int k = 0; k < product_up::k_tiles; ++k) mok_load_gathered(c, &t, k, rows);
+      mok_gather_end(c, &t, rows);
       break;
+    }
     case TASK_DOWN:
       /* ring_h: every up task of the block has written it */
       mok_wait(c, COUNTER_H_READY, t.row_block, H_READY_TARGET, MOK_EDGE_BULK_TO_BULK);
@@ -206,7 +163,7 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       for (int k = 0; k < product_up::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
       mok_finish(c, acc);
       if (t.row_block >= PLAN_RING_SLOTS) /* ring_h slot: every down task of the lap before has read it */
-        mok_wait(c, COUNTER_Y_READY, t.row_block - PLAN_RING_SLOTS, Y_READY_TARGET, MOK_EDGE_READ_TO_WRITE);
+        mok_wait(c, COUNTER_H_DONE, t.row_block - PLAN_RING_SLOTS, H_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
       mok_store_activated(c, &t, acc);
       mok_signal(c, COUNTER_H_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
       break;
@@ -216,10 +173,8 @@ MOK_WORKER void compute_mma(mok_cta *c) {
       mok_clear(acc);
       for (int k = 0; k < product_down::k_tiles; ++k) mok_mma_stage(c, &t, k, acc);
       mok_finish(c, acc);
-      if (t.row_block >= PLAN_RING_SLOTS) /* ring_y slot: every combine task of the lap before has read it */
-        mok_wait(c, COUNTER_Y_DONE, t.row_block - PLAN_RING_SLOTS, Y_DONE_TARGET, MOK_EDGE_READ_TO_WRITE);
-      mok_store(c, &t, acc);
-      mok_signal(c, COUNTER_Y_READY, t.row_block, MOK_EDGE_BULK_TO_BULK);
+      mok_store_pushed(c, &t, acc);
+      mok_signal(c, COUNTER_H_DONE, t.row_block, MOK_EDGE_READ_TO_WRITE);
       break;
     }
     }
@@ -252,17 +207,8 @@ MOK_KERNEL void mok_forward(const MOK_GRID_CONSTANT mok_args args) {
     mok_join(c);
     mok_grid_barrier(c);
     mok_read_routing(c);
-    mok_roles(c, args.comm_ctas, args.compute_ctas);
-    switch (c->role) {
-    case ROLE_COMM:
-      mok_spawn<0, 1, PLAN_PULL_WARPS>(c, comm_pull);
-      mok_spawn<PLAN_PULL_WARPS, 1, PLAN_PUSH_WARPS>(c, comm_push);
-      break;
-    case ROLE_COMPUTE:
-      mok_spawn<0, 1, 1>(c, compute_load);
-      mok_spawn<4, 4, MMA_INSTANCES>(c, compute_mma);
-      break;
-    }
+    mok_spawn<0, 4, 1>(c, compute_load);
+    mok_spawn<4, 4, MMA_INSTANCES>(c, compute_mma);
     mok_join(c);
     mok_rank_barrier(c, BARRIER_COMBINED);
   }

@@ -18,31 +18,23 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 1020 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       8160LL
-#define LAYOUT_EXPERT_BASE_OFFSET   9216LL        /* 129 i32: first padded row of each local expert */
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 510 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       4080LL
+#define LAYOUT_EXPERT_BASE_OFFSET   5120LL        /* 129 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    516LL
-#define LAYOUT_EXPERT_ROWS_OFFSET   9984LL        /* 128 i32: real rows of each local expert */
+#define LAYOUT_EXPERT_ROWS_OFFSET   5888LL        /* 128 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    512LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  10496LL       /* 255 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  6400LL        /* 255 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   1020LL
-#define LAYOUT_ROW_SOURCE_OFFSET    11520LL       /* 32640 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_OFFSET    7424LL        /* 32640 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     261120LL
-#define LAYOUT_RING_X_OFFSET        272640LL      /* 24576 x 2880 bf16: dispatched rows */
-#define LAYOUT_RING_X_BYTES         141557760LL
-#define LAYOUT_RING_H_OFFSET        141830400LL   /* 24576 x 2880 bf16: activations */
-#define LAYOUT_RING_H_BYTES         141557760LL
-#define LAYOUT_RING_Y_OFFSET        283388160LL   /* 24576 x 2880 bf16: expert outputs */
-#define LAYOUT_RING_Y_BYTES         141557760LL
-#define LAYOUT_LOCAL_BYTES          424945920LL   /* all of them */
+#define LAYOUT_RING_H_OFFSET        268544LL      /* 18432 x 2880 bf16: activations */
+#define LAYOUT_RING_H_BYTES         106168320LL
+#define LAYOUT_LOCAL_BYTES          106436864LL   /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
 #define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 47104 byte: A and B of each stage */
 #define LAYOUT_PIPELINE_BYTES       188416LL
-#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 48 x 2880 byte: pieces of rows on their way; pulling warps first */
-#define LAYOUT_SLOTS_BYTES          138240LL
-#define LAYOUT_SLOT_BARRIERS_OFFSET 138240LL      /* comm: 48 x 8 byte: one per slot */
-#define LAYOUT_SLOT_BARRIERS_BYTES  384LL
 #define LAYOUT_STAGING_OFFSET       188416LL      /* compute: 128 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
 #define LAYOUT_STAGING_BYTES        34816LL
 #define LAYOUT_BARRIERS_OFFSET      223232LL      /* compute: 8 x 8 byte: full, then empty, of each stage */
@@ -53,21 +45,18 @@
 
 /* Words of a counter set. */
 enum {
-  COUNTER_X_READY = 0,            /* 255, one per row block */
-  COUNTER_H_READY = 255,          /* 255, one per row block */
-  COUNTER_Y_READY = 510,          /* 255, one per row block */
-  COUNTER_Y_DONE = 765,           /* 255, one per row block */
-  COUNTER_WORDS = 1020,
+  COUNTER_H_READY = 0,            /* 255, one per row block */
+  COUNTER_H_DONE = 255,           /* 255, one per row block */
+  COUNTER_WORDS = 510,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
 enum {
-  MAP_UP_RING_X = 0,
-  MAP_UP_GATE = 1,
-  MAP_UP_UP = 2,
-  MAP_DOWN_RING_H = 3,
-  MAP_DOWN_DOWN = 4,
-  MAP_COUNT = 5,
+  MAP_UP_GATE = 0,
+  MAP_UP_UP = 1,
+  MAP_DOWN_RING_H = 2,
+  MAP_DOWN_DOWN = 3,
+  MAP_COUNT = 4,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
@@ -80,8 +69,6 @@ static_assert(LAYOUT_ROUTE_LIST_BYTES == 4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K,
 static_assert(LAYOUT_COMBINE_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN, "combine has its size");
 static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has its size");
 static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
-static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
 static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
-static_assert(LAYOUT_RING_Y_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_y has its size");
 
 #endif

@@ -26,8 +26,8 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              132           /* SMs: row H100 */
-#define PLAN_SMS_COMM               4             /* SMs: need 51.0 GB/s of rows each way; these take 1128 us of the products' 1852, margin included */
-#define PLAN_SMS_COMPUTE            128           /* SMs: all others */
+#define PLAN_SMS_COMM               0             /* SMs: none: nothing to move */
+#define PLAN_SMS_COMPUTE            132           /* SMs: all */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
 /* launch */
@@ -38,25 +38,25 @@
 
 /* tiles */
 #define PLAN_GATE_UP_M              128           /* rows: 128 rows an expert, 1.50 with padding for each real one; best predicted of 64 and 128 */
-#define PLAN_GATE_UP_N              240           /* columns: 24 tiles across 5760 columns, 0.0 % beyond the edge; 33.8 us a tile */
+#define PLAN_GATE_UP_N              240           /* columns: 24 tiles across 5760 columns, 0.0 % beyond the edge; 41.8 us a tile */
 #define PLAN_GATE_UP_K              64            /* columns: one 128-byte swizzled row of the operand */
 #define PLAN_GATE_UP_STAGES         4             /* stages: 4 of 47104 B, all that fit in 232448 B beside the outgoing tile */
 #define PLAN_DOWN_M                 128           /* rows: that of the up tile: one row block is one unit of both products */
-#define PLAN_DOWN_N                 240           /* columns: 12 tiles across 2880 columns, 0.0 % beyond the edge; 33.8 us a tile */
+#define PLAN_DOWN_N                 240           /* columns: 12 tiles across 2880 columns, 0.0 % beyond the edge; 36.7 us a tile */
 #define PLAN_DOWN_K                 64            /* columns: one 128-byte swizzled row of the operand */
 #define PLAN_DOWN_STAGES            4             /* stages: that of the up tile: both products share the pipeline */
 
 /* minibatch */
 #define PLAN_TWO_WAVE_ROWS          3004          /* rows: ceil(2 x 132 SMs x 128 x 256 / min(5760, 2880)) */
 #define PLAN_MINIBATCH_ROWS         6144          /* rows: 2 waves or more in both products; 4 minibatches expected; larger ones overlap less */
-#define PLAN_WAVES_GATE_UP          9             /* waves: 1152 tiles on 128 SMs: 9.00 */
-#define PLAN_WAVES_DOWN             5             /* waves: 576 tiles on 128 SMs: 4.50 */
-#define PLAN_IDLE_PERMILLE          36            /* 1/1000: last wave of each product, weighted by tile time */
+#define PLAN_WAVES_GATE_UP          9             /* waves: 1152 tiles on 132 SMs: 8.73 */
+#define PLAN_WAVES_DOWN             5             /* waves: 576 tiles on 132 SMs: 4.36 */
+#define PLAN_IDLE_PERMILLE          65            /* 1/1000: last wave of each product, weighted by tile time; tiles of the minibatch beside it fill it */
 
 /* ring */
-#define PLAN_RING_ROWS              24576         /* rows: 4 minibatches; 2 would stall dispatch behind combine */
-#define PLAN_RING_SLOTS             192           /* slots: one row block of 128 rows each; worst case 2 laps */
-#define PLAN_RING_BYTES             424673280     /* bytes: 24576 rows of x, h and y */
+#define PLAN_RING_ROWS              18432         /* rows: 3 minibatches: one that is filled, one that waits its turn, one that is read */
+#define PLAN_RING_SLOTS             144           /* slots: one row block of 128 rows each; worst case 2 laps */
+#define PLAN_RING_BYTES             106168320     /* bytes: 18432 rows of h */
 
 /* routing */
 #define PLAN_CAPACITY_ROWS          32640         /* rows: every route of 1 rank on one, 1 x 4096 x 4, and padding: never a dropped route */
@@ -66,35 +66,36 @@
 
 /* memory */
 #define PLAN_SYMMETRIC_BYTES        94438400      /* bytes: 94.4 MB; 94.3 MB of it the combine slots */
-#define PLAN_LOCAL_BYTES            424945920     /* bytes: 425 MB; 425 MB of it the rings */
+#define PLAN_LOCAL_BYTES            106436864     /* bytes: 106 MB; 106 MB of it the rings */
 #define PLAN_SAVED_BYTES            0             /* bytes: no backward pass asked for */
 #define PLAN_WEIGHT_BYTES           6370099200LL  /* bytes: 6.37 GB; 128 experts; the caller's */
-#define PLAN_SHARED_BYTES_PER_CTA   223616        /* bytes: of 232448; the larger of the two roles */
+#define PLAN_SHARED_BYTES_PER_CTA   223616        /* bytes: of 232448; stages and outgoing tile */
 
 /* wire */
 #define PLAN_DISPATCH_BYTES         0             /* bytes: one rank: nothing on the wire */
 #define PLAN_COMBINE_BYTES          0             /* bytes: one rank: nothing on the wire */
-#define PLAN_LOCAL_COPY_BYTES       188743680     /* bytes: 189 MB: 16384 rows of its own, in and out */
+#define PLAN_LOCAL_COPY_BYTES       0             /* bytes: its own rows are read from x and written to their slots */
 
 /* schedule */
-#define PLAN_COMM                   0             /* sms: predicted 2528 us, "warps" 2528, "epilogue" 2528 */
+#define PLAN_COMM                   0             /* sms: nothing to move */
+#define PLAN_OWN_ROWS               1             /* direct: predicted 2402 us, "copy" 2528 */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
 #define PLAN_WIRE_DEDUP             0             /* off: one rank: nothing on the wire */
-#define PLAN_DISPATCH_ROWS          32            /* rows: 192 tasks a minibatch for 24 pulling warps */
-#define PLAN_PULL_WARPS             6             /* warps: half of a CTA's warps: several issuers fill the link with the fewest SMs */
-#define PLAN_PUSH_WARPS             6             /* warps: the other half */
-#define PLAN_SLOT_BYTES             2880          /* bytes: a row of 5760 B in 2 pieces of at most 4096 B */
-#define PLAN_WARP_SLOTS             4             /* slots: 138240 B in flight in one CTA */
+#define PLAN_DISPATCH_ROWS          0             /* rows: nothing to move */
+#define PLAN_PULL_WARPS             0             /* warps: nothing to move */
+#define PLAN_PUSH_WARPS             0             /* warps: nothing to move */
+#define PLAN_SLOT_BYTES             0             /* bytes: nothing to move */
+#define PLAN_WARP_SLOTS             0             /* slots: nothing to move */
 
 /* predicted */
-#define PLAN_FORWARD_US             2527.918      /* us: limited by the memory; 96 % of the roofline */
+#define PLAN_FORWARD_US             2402.089      /* us: limited by the memory; 95 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
-#define PLAN_ROOFLINE_US            2414.346      /* us: the memory */
-#define PLAN_PRODUCTS_US            1851.732      /* us: 56 % of 782 TFLOP/s on all SMs */
+#define PLAN_ROOFLINE_US            2288.517      /* us: the memory */
+#define PLAN_PRODUCTS_US            2121.743      /* us: 49 % of 782 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                0.000         /* us: one rank: nothing on the wire */
-#define PLAN_MEMORY_US              2464.113      /* us: at 3000 GB/s; each minibatch reads its experts' weights again */
-#define PLAN_EXPOSED_US             63.806        /* us: launch 3.3, routing 20.0, first dispatch 238, last combine 282, reduce 40.5 */
+#define PLAN_MEMORY_US              2338.284      /* us: at 3000 GB/s; each minibatch reads its experts' weights again */
+#define PLAN_EXPOSED_US             63.806        /* us: launch 3.3, routing 20.0, first dispatch 0.00, last combine 0.00, reduce 40.5 */
 
-#define PLAN_DIGEST                 "c84934db93964ff7ecd4530cbc0f57d5" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "a45b0eb612f62f15a12477302f1f6121" /* of all the above and of mok_layout.h */
 
 #endif

@@ -1,4 +1,4 @@
-module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:14), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H200", model = {activation = "swiglu", clamp = "nil", dtype = "bf16", experts = 384 : i64, hidden = 7168 : i64, intermediate = 2048 : i64, name = "kimi-2xh200", shared_experts = 1 : i64, shared_intermediate = 2048 : i64, top_k = 8 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 155520 : i64, cluster = 1 : i64, combine_bytes = 469762048 : i64, comm = 0 : i64, dispatch_bytes = 469762048 : i64, dispatch_rows = 32 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 256 : i64, down_stages = 4 : i64, expected_rows = 65536 : i64, exposed_us = 4.858330e+02 : f64, forward_us = 11340.026 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 256 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 9 : i64, local_bytes = 823374848 : i64, local_copy_bytes = 939524096 : i64, memory_us = 6094.4210000000003 : f64, minibatch_rows = 5120 : i64, padded_rows = 77824 : i64, products_us = 10854.192999999999 : f64, pull_warps = 6 : i64, push_warps = 6 : i64, readiness = 0 : i64, ring_bytes = 671088640 : i64, ring_rows = 20480 : i64, ring_slots = 160 : i64, roofline_us = 8304.3359999999993 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 231808 : i64, slot_bytes = 3584 : i64, sms_comm = 4 : i64, sms_compute = 128 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 1057229056 : i64, threads = 384 : i64, two_wave_rows = 2112 : i64, warp_slots = 4 : i64, warps = 12 : i64, waves_down = 9 : i64, waves_gate_up = 5 : i64, weight_bytes = 16999514112 : i64, wire_dedup = 0 : i64, wire_us = 2847.0430000000001 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H200", sms = "auto"}, gpus = 2 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 8192 : i64}}} {
+module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:14), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H200", model = {activation = "swiglu", clamp = "nil", dtype = "bf16", experts = 384 : i64, hidden = 7168 : i64, intermediate = 2048 : i64, name = "kimi-2xh200", shared_experts = 1 : i64, shared_intermediate = 2048 : i64, top_k = 8 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 155648 : i64, cluster = 2 : i64, combine_bytes = 469762048 : i64, comm = 0 : i64, dispatch_bytes = 469762048 : i64, dispatch_rows = 8 : i64, down_k = 64 : i64, down_m = 128 : i64, down_n = 256 : i64, down_stages = 4 : i64, expected_rows = 65536 : i64, exposed_us = 4.965600e+02 : f64, forward_us = 11711.08 : f64, gate_up_k = 64 : i64, gate_up_m = 128 : i64, gate_up_n = 256 : i64, gate_up_stages = 4 : i64, grid = 132 : i64, idle_permille = 126 : i64, local_bytes = 487831552 : i64, local_copy_bytes = 939524096 : i64, memory_us = 6401.6779999999999 : f64, minibatch_rows = 2560 : i64, own_rows = 0 : i64, padded_rows = 77824 : i64, products_us = 11214.521000000001 : f64, pull_warps = 6 : i64, push_warps = 6 : i64, readiness = 0 : i64, ring_bytes = 335544320 : i64, ring_rows = 10240 : i64, ring_slots = 80 : i64, roofline_us = 8304.3359999999993 : f64, row_padding = 128 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 231808 : i64, slot_bytes = 3584 : i64, sms_comm = 8 : i64, sms_compute = 124 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 1057229056 : i64, threads = 384 : i64, two_wave_rows = 2112 : i64, warp_slots = 4 : i64, warps = 12 : i64, waves_down = 5 : i64, waves_gate_up = 3 : i64, weight_bytes = 16999514112 : i64, wire_dedup = 0 : i64, wire_us = 2847.0430000000001 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", own_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H200", sms = "auto"}, gpus = 2 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 8192 : i64}}} {
   mok.kernel @forward {
     mok.argument @args.x : tensor<?x7168xbf16> loc("model.lua":3:7)
     mok.argument @args.topk_ids : tensor<?x8xi32> loc("model.lua":3:7)
@@ -11,8 +11,8 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
     mok.argument @args.shared_down : tensor<?x7168x2048xbf16> loc("model.lua":3:7)
     mok.argument @args.out : tensor<?x7168xbf16> loc("model.lua":3:7)
     mok.extent @mma_instances = 2 from("threads / 128 - 1") loc("model.lua":3:14)
-    mok.extent @row_pieces = 4 from("ceil(row_padding / dispatch_rows)") loc("model.lua":3:14)
-    mok.extent @minibatch_blocks = 40 from("minibatch_rows / row_padding") loc("model.lua":3:14)
+    mok.extent @row_pieces = 16 from("ceil(row_padding / dispatch_rows)") loc("model.lua":3:14)
+    mok.extent @minibatch_blocks = 20 from("minibatch_rows / row_padding") loc("model.lua":3:14)
     mok.extent @shared_up_columns = 16 from("ceil(shared_intermediate / 128)") loc("model.lua":3:14)
     mok.extent @shared_down_columns = 28 from("ceil(hidden / 256)") loc("model.lua":3:14)
     mok.extent @up_columns = 16 from("ceil(intermediate / 128)") loc("model.lua":3:14)
@@ -23,16 +23,16 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
     mok.region @route_list : memref<?xi32> in(heap) at(117442688) bytes(262144) loc("model.lua":3:7)
     mok.region @combine : memref<?x7168xbf16> in(heap) at(117704832) bytes(939524096) loc("model.lua":4:26)
     mok.region @control : memref<?x32xui32> in(local) at(0) bytes(1024) loc("model.lua":3:14)
-    mok.region @counters : memref<?x4924xui32> in(local) at(1024) bytes(39392) loc("model.lua":3:14)
+    mok.region @counters : memref<?x4928xui32> in(local) at(1024) bytes(39424) loc("model.lua":3:14)
     mok.region @expert_base : memref<?xi32> in(local) at(40448) bytes(772) loc("model.lua":3:7)
     mok.region @expert_rows : memref<?xi32> in(local) at(41472) bytes(768) loc("model.lua":3:7)
-    mok.region @block_expert : memref<?xi32> in(local) at(42240) bytes(4860) loc("model.lua":3:7)
-    mok.region @row_source : memref<?x2xi32> in(local) at(47104) bytes(1244160) loc("model.lua":3:7)
-    mok.region @ring_x : memref<?x7168xbf16> in(local) at(1291264) bytes(293601280) slot(row_block mod ring_slots) loc("model.lua":4:26)
-    mok.region @ring_h : memref<?x2048xbf16> in(local) at(294892544) bytes(83886080) slot(row_block mod ring_slots) loc("model.lua":3:7)
-    mok.region @ring_y : memref<?x7168xbf16> in(local) at(378778624) bytes(293601280) slot(row_block mod ring_slots) loc("model.lua":3:7)
-    mok.region @shared_h : memref<?x2048xbf16> in(local) at(672379904) bytes(33554432) loc("model.lua":3:7)
-    mok.region @shared_y : memref<?x7168xbf16> in(local) at(705934336) bytes(117440512) loc("model.lua":3:7)
+    mok.region @block_expert : memref<?xi32> in(local) at(42240) bytes(4864) loc("model.lua":3:7)
+    mok.region @row_source : memref<?x2xi32> in(local) at(47104) bytes(1245184) loc("model.lua":3:7)
+    mok.region @ring_x : memref<?x7168xbf16> in(local) at(1292288) bytes(146800640) slot(row_block mod ring_slots) loc("model.lua":4:26)
+    mok.region @ring_h : memref<?x2048xbf16> in(local) at(148092928) bytes(41943040) slot(row_block mod ring_slots) loc("model.lua":3:7)
+    mok.region @ring_y : memref<?x7168xbf16> in(local) at(190035968) bytes(146800640) slot(row_block mod ring_slots) loc("model.lua":3:7)
+    mok.region @shared_h : memref<?x2048xbf16> in(local) at(336836608) bytes(33554432) loc("model.lua":3:7)
+    mok.region @shared_y : memref<?x7168xbf16> in(local) at(370391040) bytes(117440512) loc("model.lua":3:7)
     mok.region @pipeline : memref<?x49152xi8> in(shared) at(0) bytes(196608) loc("model.lua":3:14)
     mok.region @slots : memref<?x3584xi8> in(shared) at(0) bytes(172032) loc("model.lua":3:14)
     mok.region @slot_barriers : memref<?x8xi8> in(shared) at(172032) bytes(384) loc("model.lua":3:14)
@@ -43,11 +43,11 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
     mok.product @shared_down a(@shared_h) b(@args.shared_down) out(@shared_y) rows(token_block) depth(shared_intermediate) columns(hidden) tile(down) m(128) n(256) k(64) stages(4) loc("model.lua":3:7)
     mok.product @up a(@ring_x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(swiglu) tile(gate_up) m(128) n(256) k(64) stages(4) loc("model.lua":3:7)
     mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden) tile(down) m(128) n(256) k(64) stages(4) loc("model.lua":3:7)
-    mok.counter @x_ready per(row_block) word(0) words(1215) target(row_pieces) loc("model.lua":4:26)
-    mok.counter @h_ready per(row_block) word(1215) words(1215) target(up_columns * mma_instances) loc("model.lua":3:7)
-    mok.counter @y_ready per(row_block) word(2430) words(1215) target(down_columns * mma_instances) loc("model.lua":3:7)
-    mok.counter @y_done per(row_block) word(3645) words(1215) target(row_pieces) loc("model.lua":4:26)
-    mok.counter @shared_h_ready per(token_block) word(4860) words(64) target(shared_up_columns * mma_instances) loc("model.lua":3:7)
+    mok.counter @x_ready per(row_block) word(0) words(1216) target(row_pieces) loc("model.lua":4:26)
+    mok.counter @h_ready per(row_block) word(1216) words(1216) target(up_columns * mma_instances) loc("model.lua":3:7)
+    mok.counter @y_ready per(row_block) word(2432) words(1216) target(down_columns * mma_instances) loc("model.lua":3:7)
+    mok.counter @y_done per(row_block) word(3648) words(1216) target(row_pieces) loc("model.lua":4:26)
+    mok.counter @shared_h_ready per(token_block) word(4864) words(64) target(shared_up_columns * mma_instances) loc("model.lua":3:7)
     mok.phase @route {
       mok.role @all ctas(grid) {
         mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta) {
@@ -59,7 +59,7 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
       } loc("model.lua":3:7)
       mok.barrier rank as routed loc("model.lua":3:7)
     } loc("model.lua":3:7)
-    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down, combine) {
+    mok.phase @experts once(shared_up, shared_down) per_minibatch(dispatch, up, down, combine) ahead(dispatch, up) {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts over(once) {
@@ -92,7 +92,7 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
           } loc("model.lua":4:26)
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)
-      mok.role @compute ctas(sms_compute) {
+      mok.role @compute ctas(sms_compute) cluster(2) {
         mok.worker @load first_warp(0) warps(1) instances(1) shares(cta) {
           mok.task @shared_up over(column, token_block) extent(shared_up_columns) {
             mok.load @shared_up loc("model.lua":3:7)

@@ -20,27 +20,27 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 4924 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       39392LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 4928 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       39424LL
 #define LAYOUT_EXPERT_BASE_OFFSET   40448LL       /* 193 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    772LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   41472LL       /* 192 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    768LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  42240LL       /* 1215 i32: local expert of each row block */
-#define LAYOUT_BLOCK_EXPERT_BYTES   4860LL
-#define LAYOUT_ROW_SOURCE_OFFSET    47104LL       /* 155520 route: rank and route of each padded row; rank -1: padding */
-#define LAYOUT_ROW_SOURCE_BYTES     1244160LL
-#define LAYOUT_RING_X_OFFSET        1291264LL     /* 20480 x 7168 bf16: dispatched rows */
-#define LAYOUT_RING_X_BYTES         293601280LL
-#define LAYOUT_RING_H_OFFSET        294892544LL   /* 20480 x 2048 bf16: activations */
-#define LAYOUT_RING_H_BYTES         83886080LL
-#define LAYOUT_RING_Y_OFFSET        378778624LL   /* 20480 x 7168 bf16: expert outputs */
-#define LAYOUT_RING_Y_BYTES         293601280LL
-#define LAYOUT_SHARED_H_OFFSET      672379904LL   /* 8192 x 2048 bf16: shared expert's activations */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  42240LL       /* 1216 i32: local expert and real rows of each row block */
+#define LAYOUT_BLOCK_EXPERT_BYTES   4864LL
+#define LAYOUT_ROW_SOURCE_OFFSET    47104LL       /* 155648 route: rank and route of each padded row; rank -1: padding */
+#define LAYOUT_ROW_SOURCE_BYTES     1245184LL
+#define LAYOUT_RING_X_OFFSET        1292288LL     /* 10240 x 7168 bf16: dispatched rows */
+#define LAYOUT_RING_X_BYTES         146800640LL
+#define LAYOUT_RING_H_OFFSET        148092928LL   /* 10240 x 2048 bf16: activations */
+#define LAYOUT_RING_H_BYTES         41943040LL
+#define LAYOUT_RING_Y_OFFSET        190035968LL   /* 10240 x 7168 bf16: expert outputs */
+#define LAYOUT_RING_Y_BYTES         146800640LL
+#define LAYOUT_SHARED_H_OFFSET      336836608LL   /* 8192 x 2048 bf16: shared expert's activations */
 #define LAYOUT_SHARED_H_BYTES       33554432LL
-#define LAYOUT_SHARED_Y_OFFSET      705934336LL   /* 8192 x 7168 bf16: shared expert's output */
+#define LAYOUT_SHARED_Y_OFFSET      370391040LL   /* 8192 x 7168 bf16: shared expert's output */
 #define LAYOUT_SHARED_Y_BYTES       117440512LL
-#define LAYOUT_LOCAL_BYTES          823374848LL   /* all of them */
+#define LAYOUT_LOCAL_BYTES          487831552LL   /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
 #define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 4 x 49152 byte: A and B of each stage */
@@ -59,12 +59,12 @@
 
 /* Words of a counter set. */
 enum {
-  COUNTER_X_READY = 0,            /* 1215, one per row block */
-  COUNTER_H_READY = 1215,         /* 1215, one per row block */
-  COUNTER_Y_READY = 2430,         /* 1215, one per row block */
-  COUNTER_Y_DONE = 3645,          /* 1215, one per row block */
-  COUNTER_SHARED_H_READY = 4860,  /* 64, one per token block */
-  COUNTER_WORDS = 4924,
+  COUNTER_X_READY = 0,            /* 1216, one per row block */
+  COUNTER_H_READY = 1216,         /* 1216, one per row block */
+  COUNTER_Y_READY = 2432,         /* 1216, one per row block */
+  COUNTER_Y_DONE = 3648,          /* 1216, one per row block */
+  COUNTER_SHARED_H_READY = 4864,  /* 64, one per token block */
+  COUNTER_WORDS = 4928,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */

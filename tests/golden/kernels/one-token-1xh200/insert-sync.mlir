@@ -1,4 +1,4 @@
-module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:14), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H200", model = {activation = "swiglu", clamp = "nil", dtype = "bf16", experts = 128 : i64, hidden = 2048 : i64, intermediate = 768 : i64, name = "one-token-1xh200", shared_experts = 0 : i64, shared_intermediate = 0 : i64, top_k = 8 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 512 : i64, cluster = 1 : i64, combine_bytes = 0 : i64, comm = 0 : i64, dispatch_bytes = 0 : i64, dispatch_rows = 8 : i64, down_k = 64 : i64, down_m = 64 : i64, down_n = 128 : i64, down_stages = 8 : i64, expected_rows = 8 : i64, exposed_us = 9.0259999999999998 : f64, forward_us = 2.766300e+01 : f64, gate_up_k = 64 : i64, gate_up_m = 64 : i64, gate_up_n = 96 : i64, gate_up_stages = 8 : i64, grid = 132 : i64, idle_permille = 0 : i64, local_bytes = 4987648 : i64, local_copy_bytes = 65536 : i64, memory_us = 1.761800e+01 : f64, minibatch_rows = 512 : i64, padded_rows = 512 : i64, products_us = 1.863700e+01 : f64, pull_warps = 4 : i64, push_warps = 4 : i64, readiness = 0 : i64, ring_bytes = 4980736 : i64, ring_rows = 512 : i64, ring_slots = 8 : i64, roofline_us = 1.761800e+01 : f64, row_padding = 64 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 214400 : i64, slot_bytes = 4096 : i64, sms_comm = 4 : i64, sms_compute = 128 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 33792 : i64, threads = 256 : i64, two_wave_rows = 5632 : i64, warp_slots = 4 : i64, warps = 8 : i64, waves_down = 1 : i64, waves_gate_up = 1 : i64, weight_bytes = 1207959552 : i64, wire_dedup = 0 : i64, wire_us = 0.000000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H200", sms = "auto"}, gpus = 1 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 1 : i64}}} {
+module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc("model.lua":3:7), gpu = loc("model.lua":4:12), gpus = loc("model.lua":4:26), hidden = loc("model.lua":3:7), intermediate = loc("model.lua":3:7), name = loc("model.lua":3:14), shared_experts = loc("model.lua":3:7), tokens_per_gpu = loc("model.lua":5:12), top_k = loc("model.lua":3:7)}, gpu = "H200", model = {activation = "swiglu", clamp = "nil", dtype = "bf16", experts = 128 : i64, hidden = 2048 : i64, intermediate = 768 : i64, name = "one-token-1xh200", shared_experts = 0 : i64, shared_intermediate = 0 : i64, top_k = 8 : i64}, plan = {backward_us = 0.000000e+00 : f64, capacity_rows = 512 : i64, cluster = 2 : i64, combine_bytes = 0 : i64, comm = 0 : i64, dispatch_bytes = 0 : i64, dispatch_rows = 0 : i64, down_k = 64 : i64, down_m = 64 : i64, down_n = 128 : i64, down_stages = 8 : i64, expected_rows = 8 : i64, exposed_us = 8.117000e+00 : f64, forward_us = 2.572400e+01 : f64, gate_up_k = 64 : i64, gate_up_m = 64 : i64, gate_up_n = 96 : i64, gate_up_stages = 8 : i64, grid = 132 : i64, idle_permille = 30 : i64, local_bytes = 793344 : i64, local_copy_bytes = 0 : i64, memory_us = 1.758700e+01 : f64, minibatch_rows = 512 : i64, own_rows = 1 : i64, padded_rows = 512 : i64, products_us = 1.760700e+01 : f64, pull_warps = 0 : i64, push_warps = 0 : i64, readiness = 0 : i64, ring_bytes = 786432 : i64, ring_rows = 512 : i64, ring_slots = 8 : i64, roofline_us = 1.758700e+01 : f64, row_padding = 64 : i64, saved_bytes = 0 : i64, shared_bytes_per_cta = 214400 : i64, slot_bytes = 0 : i64, sms_comm = 0 : i64, sms_compute = 132 : i64, sms_reserved = 0 : i64, sms_total = 132 : i64, symmetric_bytes = 33792 : i64, threads = 256 : i64, two_wave_rows = 5632 : i64, warp_slots = 0 : i64, warps = 8 : i64, waves_down = 1 : i64, waves_gate_up = 1 : i64, weight_bytes = 1207959552 : i64, wire_dedup = 0 : i64, wire_us = 0.000000e+00 : f64}, schedule = {cluster = "auto", comm = "auto", comm_sms = "auto", minibatch_rows = "auto", own_rows = "auto", readiness = "auto", reserved_sms = 0 : i64, ring_rows = "auto", stages = "auto", tile_k = "auto", tile_m = "auto", tile_n = "auto", waves = 2 : i64, wire_dedup = "auto"}, topology = {gpu = {row = "H200", sms = "auto"}, gpus = 1 : i64}, workload = {imbalance = 2.000000e+00 : f64, passes = ["forward"], save = "all", tokens_per_gpu = 1 : i64}}} {
   mok.kernel @forward {
     mok.argument @args.x : tensor<?x2048xbf16> loc("model.lua":3:7)
     mok.argument @args.topk_ids : tensor<?x8xi32> loc("model.lua":3:7)
@@ -8,35 +8,28 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
     mok.argument @args.down : tensor<?x2048x768xbf16> loc("model.lua":3:7)
     mok.argument @args.out : tensor<?x2048xbf16> loc("model.lua":3:7)
     mok.extent @mma_instances = 1 from("threads / 128 - 1") loc("model.lua":3:14)
-    mok.extent @row_pieces = 8 from("ceil(row_padding / dispatch_rows)") loc("model.lua":3:14)
     mok.extent @minibatch_blocks = 8 from("minibatch_rows / row_padding") loc("model.lua":3:14)
     mok.extent @up_columns = 16 from("ceil(intermediate / 48)") loc("model.lua":3:14)
     mok.extent @down_columns = 16 from("ceil(hidden / 128)") loc("model.lua":3:14)
     mok.region @flags : memref<?x32xui32> in(heap) at(0) bytes(256) loc("model.lua":3:14)
     mok.region @route_offsets : memref<?xi32> in(heap) at(256) bytes(516) loc("model.lua":3:7)
     mok.region @route_list : memref<?xi32> in(heap) at(896) bytes(32) loc("model.lua":3:7)
-    mok.region @combine : memref<?x2048xbf16> in(heap) at(1024) bytes(32768) loc("model.lua":4:26)
+    mok.region @combine : memref<?x2048xbf16> in(heap) at(1024) bytes(32768) loc("model.lua":3:7)
     mok.region @control : memref<?x32xui32> in(local) at(0) bytes(1024) loc("model.lua":3:14)
-    mok.region @counters : memref<?x32xui32> in(local) at(1024) bytes(256) loc("model.lua":3:14)
+    mok.region @counters : memref<?x16xui32> in(local) at(1024) bytes(128) loc("model.lua":3:14)
     mok.region @expert_base : memref<?xi32> in(local) at(1280) bytes(516) loc("model.lua":3:7)
     mok.region @expert_rows : memref<?xi32> in(local) at(2048) bytes(512) loc("model.lua":3:7)
     mok.region @block_expert : memref<?xi32> in(local) at(2560) bytes(32) loc("model.lua":3:7)
     mok.region @row_source : memref<?x2xi32> in(local) at(2816) bytes(4096) loc("model.lua":3:7)
-    mok.region @ring_x : memref<?x2048xbf16> in(local) at(6912) bytes(2097152) slot(row_block mod ring_slots) loc("model.lua":4:26)
-    mok.region @ring_h : memref<?x768xbf16> in(local) at(2104064) bytes(786432) slot(row_block mod ring_slots) loc("model.lua":3:7)
-    mok.region @ring_y : memref<?x2048xbf16> in(local) at(2890496) bytes(2097152) slot(row_block mod ring_slots) loc("model.lua":3:7)
+    mok.region @ring_h : memref<?x768xbf16> in(local) at(6912) bytes(786432) slot(row_block mod ring_slots) loc("model.lua":3:7)
     mok.region @pipeline : memref<?x24576xi8> in(shared) at(0) bytes(196608) loc("model.lua":3:14)
-    mok.region @slots : memref<?x4096xi8> in(shared) at(0) bytes(131072) loc("model.lua":3:14)
-    mok.region @slot_barriers : memref<?x8xi8> in(shared) at(131072) bytes(256) loc("model.lua":3:14)
     mok.region @staging : memref<?x136xbf16> in(shared) at(196608) bytes(17408) loc("model.lua":3:14)
     mok.region @barriers : memref<?x8xi8> in(shared) at(214016) bytes(128) loc("model.lua":3:14)
     mok.region @cta : memref<?xui32> in(shared) at(214144) bytes(256) loc("model.lua":3:14)
-    mok.product @up a(@ring_x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(swiglu) tile(gate_up) m(64) n(96) k(64) stages(8) loc("model.lua":3:7)
-    mok.product @down a(@ring_h) b(@args.down) out(@ring_y) rows(row_block) depth(intermediate) columns(hidden) tile(down) m(64) n(128) k(64) stages(8) loc("model.lua":3:7)
-    mok.counter @x_ready per(row_block) word(0) words(8) target(row_pieces) loc("model.lua":4:26)
-    mok.counter @h_ready per(row_block) word(8) words(8) target(up_columns * mma_instances) loc("model.lua":3:7)
-    mok.counter @y_ready per(row_block) word(16) words(8) target(down_columns * mma_instances) loc("model.lua":3:7)
-    mok.counter @y_done per(row_block) word(24) words(8) target(row_pieces) loc("model.lua":4:26)
+    mok.product @up a(@args.x) b(@args.gate, @args.up) out(@ring_h) rows(row_block) depth(hidden) columns(intermediate) epilogue(swiglu) tile(gate_up) m(64) n(96) k(64) stages(8) loc("model.lua":3:7)
+    mok.product @down a(@ring_h) b(@args.down) rows(row_block) depth(intermediate) columns(hidden) tile(down) m(64) n(128) k(64) stages(8) loc("model.lua":3:7)
+    mok.counter @h_ready per(row_block) word(0) words(8) target(up_columns * mma_instances) loc("model.lua":3:7)
+    mok.counter @h_done per(row_block) word(8) words(8) target(down_columns * mma_instances) loc("model.lua":3:7)
     mok.phase @route {
       mok.role @all ctas(grid) {
         mok.worker @publish first_warp(0) warps(warps) instances(1) shares(cta) {
@@ -47,7 +40,7 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
       } loc("model.lua":3:7)
       mok.barrier rank as routed loc("model.lua":3:7)
     } loc("model.lua":3:7)
-    mok.phase @experts per_minibatch(dispatch, up, down, combine) {
+    mok.phase @experts per_minibatch(up, down) {
       mok.role @all ctas(grid) {
         mok.worker @place_experts first_warp(0) warps(warps) instances(1) shares(cta) {
           mok.task @place_experts over(once) {
@@ -64,27 +57,10 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)
       mok.barrier grid loc("model.lua":3:7)
-      mok.role @comm ctas(sms_comm) {
-        mok.worker @pull first_warp(0) warps(1) instances(pull_warps) shares(instance) {
-          mok.task @dispatch over(row_block, piece) extent(row_pieces) {
-            mok.wait @h_ready[row_block - ring_slots] >= up_columns * mma_instances edge(read_to_write) lap why("ring_x slot: every up task of the lap before has read it") loc("model.lua":4:26)
-            mok.pull reads(@row_source, @args.x) writes(@ring_x) loc("model.lua":4:26)
-            mok.signal @x_ready[row_block] edge(bulk_to_bulk) loc("model.lua":4:26)
-          } loc("model.lua":4:26)
-        } loc("model.lua":3:7)
-        mok.worker @push first_warp(pull_warps) warps(1) instances(push_warps) shares(instance) {
-          mok.task @combine over(row_block, piece) extent(row_pieces) {
-            mok.wait @y_ready[row_block] >= down_columns * mma_instances edge(bulk_to_bulk) why("ring_y: every down task of the block has written it") loc("model.lua":4:26)
-            mok.push reads(@row_source, @ring_y) writes(@combine) loc("model.lua":4:26)
-            mok.signal @y_done[row_block] edge(read_to_write) loc("model.lua":4:26)
-          } loc("model.lua":4:26)
-        } loc("model.lua":3:7)
-      } loc("model.lua":3:7)
-      mok.role @compute ctas(sms_compute) {
-        mok.worker @load first_warp(0) warps(1) instances(1) shares(cta) {
+      mok.role @compute ctas(grid) cluster(2) {
+        mok.worker @load first_warp(0) warps(4) instances(1) shares(cta) {
           mok.task @up over(column, row_block) extent(up_columns) {
-            mok.wait @x_ready[row_block] >= row_pieces edge(bulk_to_bulk) why("ring_x: every dispatch task of the block has written it") loc("model.lua":3:7)
-            mok.load @up loc("model.lua":3:7)
+            mok.load_gathered @up reads(@row_source, @args.x) loc("model.lua":3:7)
           } loc("model.lua":3:7)
           mok.task @down over(column, row_block) extent(down_columns) {
             mok.wait @h_ready[row_block] >= up_columns * mma_instances edge(bulk_to_bulk) why("ring_h: every up task of the block has written it") loc("model.lua":3:7)
@@ -94,15 +70,14 @@ module attributes {mok.after = "insert-sync", mok.plan = {given = {experts = loc
         mok.worker @mma first_warp(4) warps(4) instances(mma_instances) shares(cta) {
           mok.task @up over(column, row_block) extent(up_columns) {
             mok.mma @up loc("model.lua":3:7)
-            mok.wait @y_ready[row_block - ring_slots] >= down_columns * mma_instances edge(read_to_write) lap why("ring_h slot: every down task of the lap before has read it") loc("model.lua":3:7)
+            mok.wait @h_done[row_block - ring_slots] >= down_columns * mma_instances edge(read_to_write) lap why("ring_h slot: every down task of the lap before has read it") loc("model.lua":3:7)
             mok.store @up loc("model.lua":3:7)
             mok.signal @h_ready[row_block] edge(bulk_to_bulk) loc("model.lua":3:7)
           } loc("model.lua":3:7)
           mok.task @down over(column, row_block) extent(down_columns) {
             mok.mma @down loc("model.lua":3:7)
-            mok.wait @y_done[row_block - ring_slots] >= row_pieces edge(read_to_write) lap why("ring_y slot: every combine task of the lap before has read it") loc("model.lua":3:7)
-            mok.store @down loc("model.lua":3:7)
-            mok.signal @y_ready[row_block] edge(bulk_to_bulk) loc("model.lua":3:7)
+            mok.store_pushed @down reads(@row_source) writes(@combine) loc("model.lua":3:7)
+            mok.signal @h_done[row_block] edge(read_to_write) loc("model.lua":3:7)
           } loc("model.lua":3:7)
         } loc("model.lua":3:7)
       } loc("model.lua":3:7)

@@ -18,31 +18,23 @@
 /* local: this rank's workspace */
 #define LAYOUT_CONTROL_OFFSET       0LL           /* 8 x 32 u32: epoch, ticket, exits, grid barrier, abort, error record, spare */
 #define LAYOUT_CONTROL_BYTES        1024LL
-#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 32 u32: two sets by epoch parity */
-#define LAYOUT_COUNTERS_BYTES       256LL
+#define LAYOUT_COUNTERS_OFFSET      1024LL        /* 2 x 16 u32: two sets by epoch parity */
+#define LAYOUT_COUNTERS_BYTES       128LL
 #define LAYOUT_EXPERT_BASE_OFFSET   1280LL        /* 129 i32: first padded row of each local expert */
 #define LAYOUT_EXPERT_BASE_BYTES    516LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   2048LL        /* 128 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    512LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  2560LL        /* 8 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  2560LL        /* 8 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   32LL
 #define LAYOUT_ROW_SOURCE_OFFSET    2816LL        /* 512 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     4096LL
-#define LAYOUT_RING_X_OFFSET        6912LL        /* 512 x 2048 bf16: dispatched rows */
-#define LAYOUT_RING_X_BYTES         2097152LL
-#define LAYOUT_RING_H_OFFSET        2104064LL     /* 512 x 768 bf16: activations */
+#define LAYOUT_RING_H_OFFSET        6912LL        /* 512 x 768 bf16: activations */
 #define LAYOUT_RING_H_BYTES         786432LL
-#define LAYOUT_RING_Y_OFFSET        2890496LL     /* 512 x 2048 bf16: expert outputs */
-#define LAYOUT_RING_Y_BYTES         2097152LL
-#define LAYOUT_LOCAL_BYTES          4987648LL     /* all of them */
+#define LAYOUT_LOCAL_BYTES          793344LL      /* all of them */
 
 /* shared: dynamic shared memory of one CTA; regions of two roles may overlap */
 #define LAYOUT_PIPELINE_OFFSET      0LL           /* compute: 8 x 24576 byte: A and B of each stage */
 #define LAYOUT_PIPELINE_BYTES       196608LL
-#define LAYOUT_SLOTS_OFFSET         0LL           /* comm: 32 x 4096 byte: pieces of rows on their way; pulling warps first */
-#define LAYOUT_SLOTS_BYTES          131072LL
-#define LAYOUT_SLOT_BARRIERS_OFFSET 131072LL      /* comm: 32 x 8 byte: one per slot */
-#define LAYOUT_SLOT_BARRIERS_BYTES  256LL
 #define LAYOUT_STAGING_OFFSET       196608LL      /* compute: 64 x 136 bf16: a tile on its way out, up to 128 columns at a time; 8 of padding */
 #define LAYOUT_STAGING_BYTES        17408LL
 #define LAYOUT_BARRIERS_OFFSET      214016LL      /* compute: 16 x 8 byte: full, then empty, of each stage */
@@ -53,21 +45,18 @@
 
 /* Words of a counter set. */
 enum {
-  COUNTER_X_READY = 0,            /* 8, one per row block */
-  COUNTER_H_READY = 8,            /* 8, one per row block */
-  COUNTER_Y_READY = 16,           /* 8, one per row block */
-  COUNTER_Y_DONE = 24,            /* 8, one per row block */
-  COUNTER_WORDS = 32,
+  COUNTER_H_READY = 0,            /* 8, one per row block */
+  COUNTER_H_DONE = 8,             /* 8, one per row block */
+  COUNTER_WORDS = 16,
 };
 
 /* Tensor maps of a rank, MAP_<PRODUCT>_<OPERAND>. */
 enum {
-  MAP_UP_RING_X = 0,
-  MAP_UP_GATE = 1,
-  MAP_UP_UP = 2,
-  MAP_DOWN_RING_H = 3,
-  MAP_DOWN_DOWN = 4,
-  MAP_COUNT = 5,
+  MAP_UP_GATE = 0,
+  MAP_UP_UP = 1,
+  MAP_DOWN_RING_H = 2,
+  MAP_DOWN_DOWN = 3,
+  MAP_COUNT = 4,
 };
 
 static_assert(LAYOUT_HEAP_BYTES == PLAN_SYMMETRIC_BYTES, "the plan counts the heap");
@@ -80,8 +69,6 @@ static_assert(LAYOUT_ROUTE_LIST_BYTES == 4LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K,
 static_assert(LAYOUT_COMBINE_BYTES == 2LL * PLAN_TOKENS_PER_GPU * PLAN_TOP_K * PLAN_HIDDEN, "combine has its size");
 static_assert(LAYOUT_COUNTERS_BYTES == 2LL * 4 * COUNTER_WORDS, "counters has its size");
 static_assert(LAYOUT_ROW_SOURCE_BYTES == 8LL * PLAN_CAPACITY_ROWS, "row_source has its size");
-static_assert(LAYOUT_RING_X_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_x has its size");
 static_assert(LAYOUT_RING_H_BYTES == 2LL * PLAN_RING_ROWS * PLAN_INTERMEDIATE, "ring_h has its size");
-static_assert(LAYOUT_RING_Y_BYTES == 2LL * PLAN_RING_ROWS * PLAN_HIDDEN, "ring_y has its size");
 
 #endif

@@ -6,8 +6,8 @@
  * warp), push (4 times 1 warp); compute = load (1 warp), mma (4 warps); then the rank barrier combined.
  * Phase reduce: tokens (8 times 1 warp).
  *
- * Order of a rank's tasks: per minibatch dispatch, up, down, combine. Every worker runs its share in this order and every wait
- * names an earlier task, so no worker can wait for itself.
+ * Order of a rank's tasks: in rounds dispatch, up of a minibatch, down, combine of the one before. Every worker runs its share in
+ * this order and every wait names an earlier task, so no worker can wait for itself.
  */
 #include "mok_target.h"
 
@@ -50,6 +50,8 @@ struct product_up {
     k_extent = PLAN_HIDDEN,
     columns = PLAN_INTERMEDIATE,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_UP_RING_X,
     b_map = MAP_UP_UP,
     gated = 0,
@@ -79,6 +81,8 @@ struct product_down {
     k_extent = PLAN_INTERMEDIATE,
     columns = PLAN_HIDDEN,
     k_tiles = (k_extent + k - 1) / k,
+    gathered = 0,
+    tokens = 0,
     a_map = MAP_DOWN_RING_H,
     b_map = MAP_DOWN_DOWN,
     gated = 0,
@@ -114,16 +118,23 @@ MOK_FN mok_task comm_push_task(const mok_cta *c, mok_index i) {
 
 /* Task i of workers load and mma of role compute: up, down. */
 MOK_FN mok_task compute_task(const mok_cta *c, mok_index i) {
-  const mok_index per_minibatch = (mok_index)MINIBATCH_BLOCKS * (UP_COLUMNS + DOWN_COLUMNS);
-  const mok_index minibatch = i / per_minibatch, first = minibatch * MINIBATCH_BLOCKS;
-  if (first >= c->row_blocks) return mok_no_task();
-  const int blocks = mok_min(MINIBATCH_BLOCKS, (int)(c->row_blocks - first)); /* the last minibatch may be short */
-  i -= minibatch * per_minibatch;
-  const mok_index up = (mok_index)blocks * UP_COLUMNS;
-  if (i < up) return mok_row_task(c, TASK_UP, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
-  i -= up;
-  const mok_index down = (mok_index)blocks * DOWN_COLUMNS;
-  if (i < down) return mok_row_task(c, TASK_DOWN, (int)minibatch, (int)(first + i % blocks), (int)(i / blocks));
+  if (c->row_blocks == 0) return mok_no_task();
+  const mok_index first_round = mok_tiles(MINIBATCH_BLOCKS, UP_COLUMNS);
+  const mok_index per_round = first_round + mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  const int last = (c->row_blocks - 1) / MINIBATCH_BLOCKS;
+  const int round = i < first_round ? 0 : (int)mok_min_index(1 + (i - first_round) / per_round, last);
+  if (round > 0) i -= first_round + (round - 1) * per_round;
+  const int first = round * MINIBATCH_BLOCKS;
+  const int blocks = mok_min(MINIBATCH_BLOCKS, c->row_blocks - first); /* the last may be short */
+  if (i < mok_tiles(blocks, UP_COLUMNS)) return mok_row_tile(c, TASK_UP, round, first, blocks, i);
+  i -= mok_tiles(blocks, UP_COLUMNS);
+  if (round > 0) {
+    const int before = first - MINIBATCH_BLOCKS;
+    if (i < mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round - 1, before, MINIBATCH_BLOCKS, i);
+    i -= mok_tiles(MINIBATCH_BLOCKS, DOWN_COLUMNS);
+  }
+  /* Only the last round comes here. */
+  if (i < mok_tiles(blocks, DOWN_COLUMNS)) return mok_row_tile(c, TASK_DOWN, round, first, blocks, i);
   return mok_no_task();
 }
 

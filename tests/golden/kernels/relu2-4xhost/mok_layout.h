@@ -26,7 +26,7 @@
 #define LAYOUT_EXPERT_BASE_BYTES    8LL
 #define LAYOUT_EXPERT_ROWS_OFFSET   1536LL        /* 1 i32: real rows of each local expert */
 #define LAYOUT_EXPERT_ROWS_BYTES    4LL
-#define LAYOUT_BLOCK_EXPERT_OFFSET  1792LL        /* 8 i32: local expert of each row block */
+#define LAYOUT_BLOCK_EXPERT_OFFSET  1792LL        /* 8 i32: local expert and real rows of each row block */
 #define LAYOUT_BLOCK_EXPERT_BYTES   32LL
 #define LAYOUT_ROW_SOURCE_OFFSET    2048LL        /* 512 route: rank and route of each padded row; rank -1: padding */
 #define LAYOUT_ROW_SOURCE_BYTES     4096LL

@@ -25,7 +25,7 @@
 
 /* sms */
 #define PLAN_SMS_TOTAL              8             /* SMs: row host */
-#define PLAN_SMS_COMM               3             /* SMs: need 0.01 GB/s of rows each way; these take 457 us of the products' 1592, margin included */
+#define PLAN_SMS_COMM               3             /* SMs: need 0.01 GB/s of rows each way; these take 988 us of the products' 1459, margin included */
 #define PLAN_SMS_COMPUTE            5             /* SMs: all others */
 #define PLAN_SMS_RESERVED           0             /* SMs: schedule.reserved_sms */
 
@@ -50,7 +50,7 @@
 #define PLAN_MINIBATCH_ROWS         128           /* rows: 2 waves or more in both products; 2 minibatches expected; larger ones overlap less */
 #define PLAN_WAVES_GATE_UP          6             /* waves: 26 tiles on 5 SMs: 5.20 */
 #define PLAN_WAVES_DOWN             2             /* waves: 10 tiles on 5 SMs: 2.00 */
-#define PLAN_IDLE_PERMILLE          80            /* 1/1000: last wave of each product, weighted by tile time */
+#define PLAN_IDLE_PERMILLE          80            /* 1/1000: last wave of each product, weighted by tile time; tiles of the minibatch beside it fill it */
 
 /* ring */
 #define PLAN_RING_ROWS              512           /* rows: 4 minibatches; 2 would stall dispatch behind combine */
@@ -76,9 +76,10 @@
 #define PLAN_LOCAL_COPY_BYTES       9792          /* bytes: 9792 B: 34 rows of its own, in and out */
 
 /* schedule */
-#define PLAN_COMM                   0             /* sms: predicted 2275 us, "warps" 2209, "epilogue" 3112; "warps" is not in this version */
+#define PLAN_COMM                   0             /* sms: predicted 2672 us, "warps" 3403, "epilogue" 2861 */
+#define PLAN_OWN_ROWS               0             /* copy: predicted 2672 us, "direct" 2537; of several ranks unmeasured, so only on request */
 #define PLAN_READINESS              0             /* tile: a tile waits for its own row block, not for its minibatch */
-#define PLAN_WIRE_DEDUP             0             /* off: on would send 100 % of the rows: predicted 2275 us, off 2275 */
+#define PLAN_WIRE_DEDUP             0             /* off: on would send 100 % of the rows: predicted 2672 us, off 2672 */
 #define PLAN_DISPATCH_ROWS          4             /* rows: 32 tasks a minibatch for 12 pulling warps */
 #define PLAN_PULL_WARPS             4             /* warps: half of a CTA's warps: several issuers fill the link with the fewest SMs */
 #define PLAN_PUSH_WARPS             4             /* warps: the other half */
@@ -86,14 +87,14 @@
 #define PLAN_WARP_SLOTS             4             /* slots: 4608 B in flight in one CTA */
 
 /* predicted */
-#define PLAN_FORWARD_US             2274.948      /* us: limited by the products; 17 % of the roofline */
+#define PLAN_FORWARD_US             2672.394      /* us: limited by the products; 14 % of the roofline */
 #define PLAN_BACKWARD_US            0.000         /* us: no backward pass asked for */
 #define PLAN_ROOFLINE_US            385.920       /* us: the products without padding, at peak */
-#define PLAN_PRODUCTS_US            1591.802      /* us: 24 % of 0.02 TFLOP/s on all SMs */
+#define PLAN_PRODUCTS_US            1458.679      /* us: 26 % of 0.02 TFLOP/s on all SMs */
 #define PLAN_WIRE_US                6.300         /* us: dispatch and combine of one direction at 4 GB/s */
 #define PLAN_MEMORY_US              40.067        /* us: at 10 GB/s; each minibatch reads its experts' weights again */
-#define PLAN_EXPOSED_US             683.147       /* us: launch 100, routing 82.9, first dispatch 305, last combine 152, reduce 42.9 */
+#define PLAN_EXPOSED_US             1213.715      /* us: launch 100, routing 82.9, first dispatch 659, last combine 329, reduce 42.9 */
 
-#define PLAN_DIGEST                 "20159cd5988ce93f11b5be25f9c67ff3" /* of all the above and of mok_layout.h */
+#define PLAN_DIGEST                 "4e85ff6555880859f4e23b03c6ef8771" /* of all the above and of mok_layout.h */
 
 #endif
