@@ -31,8 +31,8 @@ static void expect_ok(mok_status status) {
 }
 
 /* One rank without a shared expert; two with one and several laps; four that own 1 or 2 of 6 experts; a push from the
- * epilogue; one rank that moves no rows; two and three that move only those of others; the same with products in rounds; in pairs;
- * in both. */
+ * epilogue; one rank that moves no rows; two and three that move only those of others; the same with products in rounds, in
+ * pairs, in both. */
 #define SMALL_RING "tile_m=64", "tile_n=32", "minibatch_rows=128", "ring_rows=256"
 #define AHEAD "tile_m=64", "tile_n=32", "minibatch_rows=128", "ring_rows=384"
 #define SMS "comm=sms", "own_rows=copy"
