@@ -44,8 +44,8 @@ typedef struct mok_heap {
 } mok_heap;
 
 typedef struct mok_team {
-  const mok_cuda *cuda; /* of one of its kernels: all tables are alike */
-  int users;            /* workspaces */
+  mok_cuda cuda; /* its own: any of its kernels may be unloaded before the last workspace goes */
+  int users;     /* workspaces */
   int ranks;
   mok_heap heaps[MOK_MAX_RANKS];
 } mok_team;

@@ -103,7 +103,7 @@ static mok_status team_create(const mok_group *group, mok_team **out) {
   mok_team *team = calloc(1, sizeof *team);
   if (!team) return MOK_ERROR(MOK_ERR_IO, "out of memory");
   *out = team;
-  team->cuda = &first->cuda;
+  MOK_TRY(mok_cuda_open(&team->cuda));
   team->ranks = first->info.ranks;
   for (int r = 0; r < team->ranks; r++)
     MOK_TRY_CTX(heap_create(group->kernels[group->kernel_count == 1 ? 0 : r], group, &team->heaps[r]),
@@ -113,7 +113,8 @@ static mok_status team_create(const mok_group *group, mok_team **out) {
 
 static void team_release(mok_team *team) {
   if (!team || --team->users > 0) return;
-  for (int r = 0; r < team->ranks; r++) heap_destroy(team->cuda, &team->heaps[r]);
+  for (int r = 0; r < team->ranks; r++) heap_destroy(&team->cuda, &team->heaps[r]);
+  mok_cuda_close(&team->cuda);
   free(team);
 }
 
