@@ -22,6 +22,10 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/mokConfigVersion.cmak
 install(FILES ${CMAKE_BINARY_DIR}/cmake/mokConfig.cmake ${CMAKE_BINARY_DIR}/cmake/mokConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT development)
 
+# The Python package needs no build; which interpreters there are is nobody's to know, so it lies where PYTHONPATH can name it.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/python/mok DESTINATION ${CMAKE_INSTALL_DATADIR}/mokgen/python COMPONENT development
+  FILES_MATCHING PATTERN *.py)
+
 # mok.pc: folders below the prefix are relative to the file itself.
 set(MOK_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
 if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})

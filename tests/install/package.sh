@@ -13,6 +13,7 @@ expected=$(
     "${lib#./}"/cmake/mok/{mokConfig,mokConfigVersion,mokTargets}.cmake
   cd "$source"
   printf 'share/mokgen/%s\n' dsl/presets/*.lua
+  (cd runtime && printf 'share/mokgen/%s\n' python/mok/*.py)
   printf 'share/doc/mokgen/%s\n' examples/*.lua examples/*.c
 )
 found=$(cd "$prefix" && find . ! -type d ! -name 'mokTargets-*.cmake' | sed 's|^\./||')

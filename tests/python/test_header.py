@@ -10,7 +10,7 @@ from mok import _errors, _kernel, _step, _structs, host
 
 HEADERS = ("runtime/include/mok.h", "templates/mok_args.h", "templates/host/mok_host.h")
 # Last members that the package does not use; libmok takes structs without them.
-LATER = {"mok_kernel_info": ["cluster"]}
+LATER = {}
 
 
 def text_of(header):

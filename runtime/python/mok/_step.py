@@ -26,6 +26,7 @@ class KernelInfo(NamedTuple):
     compute_ctas: int
     symmetric_bytes: int
     local_bytes: int
+    cluster: int  # CTAs start in clusters of so many: counts of CTAs are multiples of it
 
     def experts_of(self, rank: int) -> range:
         """The experts whose weights rank `rank` holds."""

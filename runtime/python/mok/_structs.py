@@ -26,7 +26,8 @@ class mok_load_args(Struct):
 class mok_kernel_info(Struct):
     _fields_ = [("struct_size", c_size_t), ("ranks", c_int), ("tokens_per_rank", c_int), ("hidden", c_int),
                 ("intermediate", c_int), ("shared_intermediate", c_int), ("experts", c_int), ("top_k", c_int), ("gated", c_int),
-                ("comm_ctas", c_int), ("compute_ctas", c_int), ("symmetric_bytes", c_int64), ("local_bytes", c_int64)]
+                ("comm_ctas", c_int), ("compute_ctas", c_int), ("symmetric_bytes", c_int64), ("local_bytes", c_int64),
+                ("cluster", c_int)]
 
 
 class mok_group(Struct):
