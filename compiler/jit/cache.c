@@ -1,14 +1,16 @@
 /* Kernel cache: one file per kernel, named by its key, in one folder.
  *
- *   mokgen-cache 1
+ *   mokgen-cache 2
  *   sha256 <of all bytes after this line>
+ *   key <its name>                       a good entry under another's name is none
  *   what sm_90a Megakernel forward of kimi-k2 on 2 x H200
  *   registers 168 0 0 0                  registers, spill, stack and static shared bytes
  *   sizes 24744 0 412                    code, PTX, log
  *   <code><PTX><log>
  *
  * Files appear by rename, so a reader sees a whole entry or none; when two processes build the same kernel, both write the same
- * bytes. The time of last use is the file's modification time. */
+ * bytes. Code that somebody else has put there is never loaded: whose file it is counts, and the folder may be shared. The time
+ * of last use is the file's modification time; one in the future is a clock's fault and counts as long ago. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,13 +25,13 @@
 #include "../../runtime/base/file.h"
 #include "compile.h"
 
-static const char magic[] = "mokgen-cache 1\n";
+static const char magic[] = "mokgen-cache 2\n";
 static const char temporary_prefix[] = ".mokgen-";
 
 enum {
   KEY_DIGITS = 64,
   ENTRY_LIMIT = 256 << 20,
-  STALE_S = 3600, /* a temporary of a process that was killed */
+  STALE_S = 3600, /* older: a temporary of a process that was killed; as far in the future: written by a wrong clock */
 };
 static const int64_t default_bound = INT64_C(1) << 30; /* bytes of all entries */
 
@@ -48,16 +50,20 @@ const char *mok_cache_folder(mok_arena *arena) {
   return NULL;
 }
 
-/* MOKGEN_CACHE_BYTES, with a suffix K, M or G; what is no number counts as not set. */
-static int64_t size_bound(void) {
+mok_status mok_cache_bound(int64_t *bytes) {
+  *bytes = default_bound;
   const char *text = getenv("MOKGEN_CACHE_BYTES");
-  if (!text || text[0] < '0' || text[0] > '9') return default_bound;
+  if (!text || !text[0]) return MOK_OK;
   char *end = NULL;
   errno = 0;
   const long long value = strtoll(text, &end, 10);
   const int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (errno || (*end && (!shift || end[1])) || value > (INT64_MAX >> shift)) return default_bound;
-  return (int64_t)value << shift;
+  const bool digits_first = text[0] >= '0' && text[0] <= '9'; /* strtoll takes spaces and signs too */
+  if (!digits_first || errno || (*end && (!shift || end[1])) || value > (INT64_MAX >> shift))
+    return MOK_ERROR(MOK_ERR_USAGE,
+                     "MOKGEN_CACHE_BYTES is '%s'; it must be a number of bytes, or of K, M or G of them, like 512M", text);
+  *bytes = (int64_t)value << shift;
+  return MOK_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ key */
@@ -101,8 +107,8 @@ static char *take_line(char **at, const char *word) {
   return rest;
 }
 
-/* Parses an entry in place. False: damaged. `what` and the blobs point into the text. */
-static bool parse_entry(char *text, size_t size, const char **what, mok_image *image) {
+/* Parses the entry of `key` in place. False: damaged. `what` and the blobs point into the text. */
+static bool parse_entry(char *text, size_t size, const char *key, const char **what, mok_image *image) {
   char *at = text;
   if (size < sizeof magic || memcmp(at, magic, sizeof magic - 1) != 0) return false;
   at += sizeof magic - 1;
@@ -111,6 +117,8 @@ static bool parse_entry(char *text, size_t size, const char **what, mok_image *i
   char hex[65];
   mok_sha256_of(at, size - (size_t)(at - text), hex);
   if (strcmp(hex, sum) != 0) return false;
+  const char *own_key = take_line(&at, "key");
+  if (!own_key || strcmp(own_key, key) != 0) return false;
   *what = take_line(&at, "what");
   const char *registers = take_line(&at, "registers");
   const char *sizes = take_line(&at, "sizes");
@@ -133,10 +141,10 @@ static const char *entry_path(mok_arena *arena, const char *folder, const char *
 static bool read_entry(mok_arena *arena, const char *path, const char **what, mok_image *image, int64_t *bytes,
                        mok_status *status) {
   mok_blob file;
-  *status = mok_file_read(arena, path, ENTRY_LIMIT, &file);
+  *status = mok_file_read_own(arena, path, ENTRY_LIMIT, &file);
   if (*status) return false;
   *bytes = (int64_t)file.size;
-  return parse_entry((char *)(uintptr_t)file.data, file.size, what, image);
+  return parse_entry((char *)(uintptr_t)file.data, file.size, mok_path_base(path), what, image);
 }
 
 bool mok_cache_load(mok_arena *arena, const char *key, bool verbose, mok_image *out) {
@@ -153,9 +161,11 @@ bool mok_cache_load(mok_arena *arena, const char *key, bool verbose, mok_image *
     utimensat(AT_FDCWD, path, NULL, 0); /* last use; a read-only cache keeps the old time */
     return true;
   }
-  if (!status) status = MOK_ERROR(MOK_ERR_IO, "%s is damaged and will be rebuilt", path);
+  if (!status) {
+    status = MOK_ERROR(MOK_ERR_IO, "%s is damaged and will be rebuilt", path);
+    unlink(path); /* fails on a read-only cache: then the next run notes it again */
+  }
   note(verbose, "reading", status);
-  unlink(path); /* fails on a read-only cache: then the next run notes it again */
   return false;
 }
 
@@ -185,7 +195,7 @@ static mok_status scan(mok_arena *arena, const char *folder, found **out, size_t
     if (!temporary && !is_key(entry->d_name)) continue;
     if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
     if (temporary) {
-      if (now - info.st_mtime > STALE_S) unlinkat(dirfd(dir), entry->d_name, 0);
+      if (now - info.st_mtime > STALE_S || info.st_mtime - now > STALE_S) unlinkat(dirfd(dir), entry->d_name, 0);
       continue;
     }
     if (*count == capacity) {
@@ -213,13 +223,16 @@ static int least_recent_first(const void *a, const void *b) {
 }
 
 /* Removes entries until all fit the bound; never `key`, which has just been written. */
-static void make_room(mok_arena *arena, const char *folder, const char *key) {
+static void make_room(mok_arena *arena, const char *folder, const char *key, int64_t bound) {
   found *entries = NULL;
   size_t count = 0;
   mok_status status = scan(arena, folder, &entries, &count);
   int64_t total = 0;
-  for (size_t i = 0; i < count; i++) total += entries[i].bytes;
-  const int64_t bound = size_bound();
+  const time_t now = time(NULL);
+  for (size_t i = 0; i < count; i++) {
+    total += entries[i].bytes;
+    if (entries[i].used.tv_sec - now > STALE_S) entries[i].used = (struct timespec){0};
+  }
   if (count) qsort(entries, count, sizeof entries[0], least_recent_first);
   for (size_t i = 0; i < count && total > bound; i++) {
     if (strcmp(entries[i].name, key) == 0) continue;
@@ -236,13 +249,14 @@ static mok_status clear_the_way(const char *path) {
   return MOK_ERROR(MOK_ERR_IO, "%s is no regular file and cannot be removed: %s", path, strerror(errno));
 }
 
-void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool verbose, const mok_image *image) {
+void mok_cache_store(mok_arena *arena, const char *key, const char *what, int64_t bound, bool verbose, const mok_image *image) {
   const char *folder = mok_cache_folder(arena);
   if (!folder) {
     note(verbose, "not used", MOK_ERROR(MOK_ERR_IO, "none of MOKGEN_CACHE_DIR, XDG_CACHE_HOME and HOME is set"));
     return;
   }
   mok_buf body = mok_buf_make(arena);
+  mok_buf_printf(&body, "key %s\n", key);
   mok_buf_printf(&body, "what %s\n", what);
   mok_buf_printf(&body, "registers %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", image->registers, image->spill_bytes,
                  image->stack_bytes, image->shared_bytes);
@@ -264,7 +278,7 @@ void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool v
     note(verbose, "the kernel is not kept", status);
     return;
   }
-  make_room(arena, folder, key);
+  make_room(arena, folder, key, bound);
 }
 
 mok_status mok_cache_list(mok_arena *arena, mok_cache_entry **entries, size_t *count) {

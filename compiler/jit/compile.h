@@ -52,6 +52,9 @@ const char *mok_ptxas_refusal(mok_arena *arena, const char *log, const mok_image
 void mok_cache_key(const mok_compilation *c, char key[65]);
 /* True: hit; the caller sets the names of the blobs. */
 bool mok_cache_load(mok_arena *arena, const char *key, bool verbose, mok_image *out);
-void mok_cache_store(mok_arena *arena, const char *key, const char *what, bool verbose, const mok_image *image);
+/* MOKGEN_CACHE_BYTES, or the default where that is not set; MOK_ERR_USAGE for what is no size. */
+MOK_MUST_USE mok_status mok_cache_bound(int64_t *bytes);
+/* Keeps an entry; then drops the least recently used ones until all fit `bound` bytes. */
+void mok_cache_store(mok_arena *arena, const char *key, const char *what, int64_t bound, bool verbose, const mok_image *image);
 
 #endif

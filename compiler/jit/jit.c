@@ -69,6 +69,8 @@ mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sources, const m
   if (options->target->native && options->want_ptx)
     return MOK_ERROR(MOK_ERR_USAGE, "target %s has no PTX", options->target->name);
   MOK_TRY(mok_interrupt_check());
+  int64_t bound = 0;
+  if (options->use_cache) MOK_TRY(mok_cache_bound(&bound)); /* before the long work */
 
   mok_compilation c = {.target = options->target,
                        .templates = options->target->templates,
@@ -91,7 +93,7 @@ mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sources, const m
   } else {
     if (options->verbose) fprintf(stderr, "mokgen: note: compiling with %s (%s)\n", c.compiler, c.path);
     MOK_TRY(c.target->native ? mok_hostcc_compile(arena, &c, out) : mok_nvrtc_compile(arena, &c, out));
-    if (options->use_cache) mok_cache_store(arena, key, describe(arena, &c), options->verbose, out);
+    if (options->use_cache) mok_cache_store(arena, key, describe(arena, &c), bound, options->verbose, out);
   }
   out->compiler = c.compiler;
   return MOK_OK;

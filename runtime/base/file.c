@@ -34,15 +34,23 @@ static mok_status read_all(mok_arena *arena, int fd, const char *path, size_t ex
   return MOK_OK;
 }
 
-mok_status mok_file_read(mok_arena *arena, const char *path, size_t limit, mok_blob *out) {
+/* What is wrong with a file that will be executed; NULL: nothing. */
+static const char *not_own(const struct stat *info) {
+  if (!S_ISREG(info->st_mode)) return "it is no regular file";
+  if (info->st_uid != geteuid() && info->st_uid != 0) return "it belongs to another user";
+  return NULL;
+}
+
+static mok_status read_file(mok_arena *arena, const char *path, bool own, size_t limit, mok_blob *out) {
   *out = (mok_blob){.name = mok_arena_strdup(arena, mok_path_base(path))};
-  if (strcmp(path, "-") == 0) return read_all(arena, STDIN_FILENO, "standard input", 0, limit, out);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | (own ? O_NOFOLLOW | O_NONBLOCK : 0)); /* a pipe without a writer would block */
   if (fd < 0) return MOK_ERROR(MOK_ERR_IO, "cannot open %s: %s", path, strerror(errno));
   struct stat info;
   mok_status status = MOK_OK;
+  const char *objection = NULL;
   if (fstat(fd, &info) != 0) status = MOK_ERROR(MOK_ERR_IO, "cannot read %s: %s", path, strerror(errno));
   else if (S_ISDIR(info.st_mode)) status = MOK_ERROR(MOK_ERR_IO, "cannot read %s: it is a folder", path);
+  else if (own && (objection = not_own(&info))) status = MOK_ERROR(MOK_ERR_IO, "%s is not read: %s", path, objection);
   else if (info.st_size > 0 && (uintmax_t)info.st_size > limit) {
     status = MOK_ERROR(MOK_ERR_IO, "%s is larger than %zu bytes", path, limit);
   } else {
@@ -50,6 +58,16 @@ mok_status mok_file_read(mok_arena *arena, const char *path, size_t limit, mok_b
   }
   close(fd);
   return status;
+}
+
+mok_status mok_file_read(mok_arena *arena, const char *path, size_t limit, mok_blob *out) {
+  if (strcmp(path, "-") != 0) return read_file(arena, path, false, limit, out);
+  *out = (mok_blob){.name = mok_arena_strdup(arena, path)};
+  return read_all(arena, STDIN_FILENO, "standard input", 0, limit, out);
+}
+
+mok_status mok_file_read_own(mok_arena *arena, const char *path, size_t limit, mok_blob *out) {
+  return read_file(arena, path, true, limit, out);
 }
 
 mok_status mok_fd_write(int fd, const char *path, const void *data, size_t size) {

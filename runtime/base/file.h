@@ -16,6 +16,9 @@
 /* Reads a whole file into the arena (NUL after the last byte). path "-" is stdin. Larger than `limit` bytes is an error. */
 MOK_MUST_USE mok_status mok_file_read(mok_arena *arena, const char *path, size_t limit, mok_blob *out);
 
+/* The same for what will be executed: a regular file, not behind a link, that belongs to the effective user or to root. */
+MOK_MUST_USE mok_status mok_file_read_own(mok_arena *arena, const char *path, size_t limit, mok_blob *out);
+
 /* Writes `data` to `path` through a temporary, fsync and rename. path "-" is stdout. */
 MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_t size);
 

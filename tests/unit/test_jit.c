@@ -236,6 +236,89 @@ START_TEST(two_processes_race) {
 }
 END_TEST
 
+/* A good entry under another's name, as a link or a copy can put it. */
+START_TEST(entry_of_another_key) {
+  mok_image image;
+  size_t count = 0;
+  mok_assert_ok(compile("a", true, &image));
+  const char *a = list(&count)[0].key;
+  mok_assert_ok(compile("b", true, &image));
+  const mok_cache_entry *two = list(&count);
+  const char *b = strcmp(two[0].key, a) == 0 ? two[1].key : two[0].key;
+  ck_assert_int_eq(rename(mok_path_join(arena, cache, a), mok_path_join(arena, cache, b)), 0);
+  ck_assert(list(&count)[0].damaged);
+  mok_assert_ok(compile("b", true, &image));
+  ck_assert(!image.from_cache);
+  check_code(&image, "b");
+}
+END_TEST
+
+/* Code is loaded only from whom the process trusts anyway: itself and root. Only root can give a file away; other users run the
+ * first half. */
+START_TEST(entry_of_another_user) {
+  mok_image image;
+  size_t count = 0;
+  mok_assert_ok(compile("kernel", true, &image));
+  const char *path = mok_path_join(arena, cache, list(&count)[0].key);
+  ck_assert(!list(&count)[0].damaged);
+  if (geteuid() != 0) return;
+  ck_assert_int_eq(chown(path, 12345, 12345), 0);
+  ck_assert(list(&count)[0].damaged);
+  mok_assert_ok(compile("kernel", true, &image));
+  ck_assert(!image.from_cache);
+  check_code(&image, "kernel");
+  mok_assert_ok(compile("kernel", true, &image)); /* the new one is ours */
+  ck_assert(image.from_cache);
+
+  ck_assert(chmod(mok_test_folder(), 0755) == 0 && chmod(cache, 0755) == 0 && chmod(temporary, 0777) == 0);
+  ck_assert(chmod(path, 0644) == 0 && chmod(counter, 0666) == 0);
+  const pid_t child = fork(); /* what root wrote, another user reads */
+  if (child == 0) {
+    if (setgid(12345) != 0 || setuid(12345) != 0) _exit(2);
+    if (access(path, R_OK) != 0) _exit(0); /* a TMPDIR that others cannot enter */
+    mok_status status = compile("kernel", true, &image);
+    if (status) fprintf(stderr, "%s\n", mok_status_text(status));
+    const bool hit = !status && image.from_cache;
+    _exit(hit ? 0 : 1);
+  }
+  int end = 0;
+  ck_assert_int_eq(waitpid(child, &end, 0), child);
+  ck_assert(WIFEXITED(end) && WEXITSTATUS(end) == 0);
+}
+END_TEST
+
+/* 16 processes without a folder yet; four are killed at odd moments. The others neither fail nor wait for them, and what they
+ * leave is no entry. */
+START_TEST(writers_that_are_killed) {
+  enum { PROCESSES = 16, KILLED = 4 };
+  set_compiler("fake (Test) 1.2.3", "sleep 0.2; printf 'code of ' > $out; cat kernel.cu >> $out");
+  pid_t children[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++) {
+    children[i] = fork();
+    if (children[i] != 0) continue;
+    mok_image image;
+    mok_status status = compile("kernel", true, &image);
+    _exit(!status && image.code.size == strlen("code of kernel") ? 0 : 1);
+  }
+  for (int i = 0; i < KILLED; i++) {
+    usleep(70000);
+    kill(children[i], SIGKILL);
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int end = 0;
+    ck_assert_int_eq(waitpid(children[i], &end, 0), children[i]);
+    ck_assert(i < KILLED ? WIFSIGNALED(end) || WEXITSTATUS(end) == 0 : WIFEXITED(end) && WEXITSTATUS(end) == 0);
+  }
+  mok_image image;
+  mok_assert_ok(compile("kernel", true, &image));
+  ck_assert(image.from_cache);
+  check_code(&image, "kernel");
+  size_t count = 0;
+  list(&count);
+  ck_assert_uint_eq(count, 1);
+}
+END_TEST
+
 START_TEST(unusable_folder_only_costs_time) {
   mok_image image;
   mok_test_write(mok_test_path("file"), "");
@@ -294,6 +377,54 @@ START_TEST(least_recently_used_goes_first) {
   mok_assert_ok(compile("d", true, &image));
   list(&count);
   ck_assert_uint_eq(count, 1);
+}
+END_TEST
+
+START_TEST(size_of_the_cache) {
+  const char *good[] = {"", "0", "1", "2048K", "512M", "8191G", "9223372036854775807"};
+  const char *bad[] = {"abc", "-1", "+1", " 1", "1 ", "1T", "1KB", "K", "0x10", "1e9", "9223372036854775808", "8589934592G"};
+  mok_image image;
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    setenv("MOKGEN_CACHE_BYTES", good[i], 1);
+    mok_assert_ok(compile("kernel", true, &image));
+  }
+  const int before = calls();
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    setenv("MOKGEN_CACHE_BYTES", bad[i], 1);
+    mok_assert_error(compile("kernel", true, &image), MOK_ERR_USAGE,
+                     mok_arena_printf(arena, "MOKGEN_CACHE_BYTES is '%s'; ", bad[i]));
+  }
+  ck_assert_int_eq(calls(), before);
+  mok_assert_ok(compile("kernel", false, &image)); /* it is not asked for a cache that is not used */
+}
+END_TEST
+
+/* Times of another clock change nothing but the order in which entries go, and one from the future goes first. */
+START_TEST(clock_jumps) {
+  set_compiler("fake (Test) 1.2.3", "head -c 100000 /dev/zero > $out");
+  const time_t decades = 30 * 365 * 86400;
+  mok_image image;
+  size_t count = 0;
+  mok_assert_ok(compile("a", true, &image));
+  const char *a = list(&count)[0].key;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    set_age(a, sign * decades);
+    ck_assert_int_ge(list(&count)[0].age_s, 0);
+    mok_assert_ok(compile("a", true, &image));
+    ck_assert(image.from_cache);
+  }
+  mok_assert_ok(compile("b", true, &image));
+  set_age(a, -decades);
+  const char *left = mok_path_join(arena, cache, ".mokgen-left"), *used = mok_path_join(arena, cache, ".mokgen-used");
+  mok_test_write(left, "");
+  mok_test_write(used, "");
+  set_age(".mokgen-left", -decades);
+  setenv("MOKGEN_CACHE_BYTES", "250K", 1);
+  mok_assert_ok(compile("c", true, &image));
+  ck_assert(!has(a));
+  ck_assert(!mok_file_exists(left) && mok_file_exists(used));
+  list(&count);
+  ck_assert_uint_eq(count, 2);
 }
 END_TEST
 
@@ -560,9 +691,14 @@ int main(void) {
   tcase_add_test(test, damaged_entry_is_rebuilt);
   tcase_add_test(test, entry_that_is_no_file);
   tcase_add_test(test, two_processes_race);
+  tcase_add_test(test, entry_of_another_key);
+  tcase_add_test(test, entry_of_another_user);
+  tcase_add_test(test, writers_that_are_killed);
   tcase_add_test(test, unusable_folder_only_costs_time);
   tcase_add_test(test, folder_by_environment);
   tcase_add_test(test, least_recently_used_goes_first);
+  tcase_add_test(test, size_of_the_cache);
+  tcase_add_test(test, clock_jumps);
   tcase_add_test(test, clear_removes_entries_only);
   tcase_add_test(test, failure_keeps_the_source_and_is_not_cached);
   tcase_add_test(test, crash_of_the_compiler);
