@@ -136,7 +136,9 @@ static mok_status check_limits(mok_kernel *kernel, const char *device_name) {
 static mok_status load_code(mok_kernel *kernel, const mok_package *package, const char *device_name) {
   const mok_cuda *cuda = &kernel->cuda;
   const mok_blob *code = mok_package_file(package, "forward.cubin");
-  MOK_TRY(mok_cuda_load_module(cuda, code->data, code->size, &kernel->module));
+  const char *compiler = mok_manifest_value(package->manifest, "compiler");
+  MOK_TRY_CTX(mok_cuda_load_module(cuda, code->data, code->size, &kernel->module), "loading forward.cubin, made by %s for %s",
+              compiler ? compiler : "a compiler not named", package->target);
   MOK_CU_TRY(cuda, cuModuleGetFunction(&kernel->function, kernel->module, "mok_forward"));
   MOK_CU_TRY(cuda, cuFuncSetAttribute(kernel->function, MOK_CU_FUNCTION_DYNAMIC_SHARED_LIMIT, (int)kernel->shared_bytes));
   int per_sm = 0;

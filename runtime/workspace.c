@@ -20,8 +20,17 @@ static mok_status heap_size(const mok_kernel *kernel, size_t *out) {
   const mok_cu_allocation what = allocation_on(kernel);
   size_t granularity = 0;
   MOK_CU_TRY(&kernel->cuda, cuMemGetAllocationGranularity(&granularity, &what, MOK_CU_GRANULARITY_MINIMUM));
+  if (!granularity) /* a driver that stands in for one may */
+    return MOK_ERROR(MOK_ERR_GPU, "cuMemGetAllocationGranularity says 0 bytes for device %d", kernel->ordinal);
   *out = rounded(kernel->info.symmetric_bytes, granularity);
   return MOK_OK;
+}
+
+/* Adds to a refused allocation what there would have been. */
+static mok_status with_free_bytes(const mok_kernel *kernel, mok_status status) {
+  size_t free_bytes = 0, total = 0;
+  if (!status || kernel->cuda.cuMemGetInfo(&free_bytes, &total) != MOK_CU_SUCCESS) return status;
+  return mok_status_context(status, "device %d had %zu of %zu bytes free", kernel->ordinal, free_bytes, total);
 }
 
 mok_status mok_workspace_size(const mok_kernel *kernel, int64_t *symmetric_bytes, int64_t *local_bytes) {
@@ -42,7 +51,7 @@ static mok_status heap_create(const mok_kernel *owner, const mok_group *group, m
   MOK_TRY(heap_size(owner, &size));
   MOK_CU_TRY(cuda, cuMemAddressReserve(&heap->pointer, size, 0, 0, 0));
   heap->size = size;
-  MOK_CU_TRY(cuda, cuMemCreate(&heap->handle, size, &what, 0));
+  MOK_TRY(with_free_bytes(owner, mok_cuda_status(cuda, cuda->cuMemCreate(&heap->handle, size, &what, 0), "cuMemCreate")));
   heap->created = true;
   MOK_CU_TRY(cuda, cuMemMap(heap->pointer, size, 0, heap->handle, 0));
   heap->mapped = true;
@@ -124,7 +133,7 @@ static mok_status allocate(mok_workspace *ws) {
   const mok_kernel *kernel = ws->kernel;
   const mok_cuda *cuda = &kernel->cuda;
   const size_t bytes = ws->local_size * (size_t)ws->ranks;
-  MOK_TRY_CTX(mok_cuda_status(cuda, cuda->cuMemAlloc(&ws->local, bytes), "cuMemAlloc"),
+  MOK_TRY_CTX(with_free_bytes(kernel, mok_cuda_status(cuda, cuda->cuMemAlloc(&ws->local, bytes), "cuMemAlloc")),
               "making the local workspaces of %d ranks, %zu bytes", ws->ranks, bytes);
   MOK_CU_TRY(cuda, cuMemAlloc(&ws->rank_args, sizeof(mok_rank_args) * (size_t)ws->ranks));
   MOK_CU_TRY(cuda, cuMemsetD8Async(ws->local, 0, bytes, kernel->stream));

@@ -12,9 +12,13 @@
 
 #include "../../runtime/base/file.h"
 
-enum { MAX_PLACES = 64 };
+enum {
+  MAX_PLACES = 64,
+  LEAST_MAJOR =
+      13, /* what the templates are compiled with in the tests; an older one might refuse their PTX, or take it and err */
+};
 
-static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so", "libnvrtc.so.12"};
+static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so", "libnvrtc.so.12"}; /* the last to name it */
 enum { NUM_NAMES = sizeof library_names / sizeof library_names[0] };
 
 typedef struct places {
@@ -141,10 +145,12 @@ static bool compiles_for(mok_arena *arena, const mok_nvrtc *nvrtc, int arch) {
 
 static bool open_path(mok_arena *arena, const char *path, int arch, mok_nvrtc *out, const char **why) {
   if (!mok_nvrtc_open(path, out, why)) return false;
-  if (compiles_for(arena, out, arch)) return true;
   int major = 0, minor = 0;
   out->nvrtcVersion(&major, &minor);
-  *why = mok_arena_printf(arena, "NVRTC %d.%d does not compile for sm_%d", major, minor, arch);
+  const bool new_enough = major >= LEAST_MAJOR;
+  if (new_enough && compiles_for(arena, out, arch)) return true;
+  *why = new_enough ? mok_arena_printf(arena, "NVRTC %d.%d does not compile for sm_%d", major, minor, arch)
+                    : mok_arena_printf(arena, "NVRTC %d.%d; it must be %d.0 or newer", major, minor, LEAST_MAJOR);
   dlclose(out->library);
   return false;
 }

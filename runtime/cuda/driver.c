@@ -90,5 +90,9 @@ mok_status mok_cuda_load_module(const mok_cuda *cuda, const void *code, size_t s
   memcpy(aligned, code, size);
   mok_status status = mok_cuda_status(cuda, cuda->cuModuleLoadData(out, aligned), "cuModuleLoadData");
   free(aligned);
+  int version = 0;
+  if (status && cuda->cuDriverGetVersion(&version) == MOK_CU_SUCCESS)
+    status =
+        mok_status_context(status, "loading compiled code with a driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
   return status;
 }

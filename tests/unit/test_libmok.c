@@ -786,6 +786,36 @@ static mok_status whole_life(void) {
   return status;
 }
 
+/* What a refusal of the driver says beside its code. */
+START_TEST(refusals_say_what_they_met) {
+  mok_kernel *kernel = NULL;
+  const mok_load_args load_args = from_folder(0);
+  setenv("EMULATED_FAIL", "cuModuleLoadData:1", 1);
+  mok_status status = mok_kernel_load(&load_args, &kernel);
+  ck_assert_ptr_nonnull(strstr(mok_status_text(status), "loading compiled code with a driver for CUDA 12.0"));
+  mok_assert_error(status, MOK_ERR_GPU, "loading forward.cubin, made by ");
+  unsetenv("EMULATED_FAIL");
+
+  kernel = load(0);
+  const mok_group group = {.struct_size = sizeof group, .kernels = &kernel, .kernel_count = 1};
+  mok_workspace *ws = NULL;
+  for (int i = 0; i < 2; i++) {
+    setenv("EMULATED_FAIL", i ? "cuMemAlloc:1" : "cuMemCreate:1", 1);
+    mok_assert_error(mok_workspace_create(&group, &ws), MOK_ERR_GPU,
+                     "device 0 had 151397597184 of 151397597184 bytes free"); /* 141 GiB */
+    ck_assert_ptr_null(ws);
+  }
+  unsetenv("EMULATED_FAIL");
+  setenv("EMULATED_GRANULARITY", "0", 1);
+  mok_assert_error(mok_workspace_create(&group, &ws), MOK_ERR_GPU, "cuMemGetAllocationGranularity says 0 bytes for device 0");
+  int64_t symmetric = 0, local = 0;
+  mok_assert_error(mok_workspace_size(kernel, &symmetric, &local), MOK_ERR_GPU, "says 0 bytes");
+  unsetenv("EMULATED_GRANULARITY");
+  ck_assert_ptr_null(ws);
+  mok_kernel_unload(kernel);
+}
+END_TEST
+
 START_TEST(every_call_fails_in_turn) {
   static const char *const functions[] = {
 #define MOK_CUDA_FUNCTION(name, parameters) #name,
@@ -849,6 +879,7 @@ int main(void) {
   tcase_add_test(emulated, aborted_workspace);
   tcase_add_test(emulated, records_have_names);
   tcase_add_loop_test(emulated, names_of_another_form, 0, (int)(sizeof wrong_names / sizeof wrong_names[0]));
+  tcase_add_test(emulated, refusals_say_what_they_met);
   tcase_add_test(emulated, every_call_fails_in_turn);
   suite_add_tcase(suite, emulated);
   return mok_suite_main(suite);

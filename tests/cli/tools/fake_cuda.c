@@ -1,4 +1,4 @@
-/* A driver for tests: says what FAKE_NAME, FAKE_SMS, FAKE_COUNT and FAKE_INIT (cuInit's answer) tell it. */
+/* A driver for tests: says what FAKE_NAME, FAKE_SMS, FAKE_COUNT and FAKE_INIT (cuInit's answer, or abort) tell it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,7 @@ static const char *setting(const char *name, const char *fallback) {
 
 int cuInit(unsigned flags) {
   (void)flags;
+  if (strcmp(setting("FAKE_INIT", "0"), "abort") == 0) abort();
   return atoi(setting("FAKE_INIT", "0"));
 }
 

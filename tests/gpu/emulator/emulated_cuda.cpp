@@ -312,9 +312,12 @@ static int run_forward(const mok_args *args) {
   return ended ? MOK_CU_SUCCESS : 700;
 }
 
-MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *, mok_cu_function function, void **p, void **) {
+MOK_EXPORT int cuLaunchKernelEx(const mok_cu_launch_config *config, mok_cu_function function, void **p, void **) {
   MAY_FAIL();
   NEEDS_CONTEXT();
+  for (int i = 0; i < 3; ++i)
+    if (!config->grid[i] || !config->block[i])
+      return 1; /* CUDA_ERROR_INVALID_VALUE: an empty batch must not end in an empty grid */
   const std::string name = (const char *)function;
   typedef unsigned long long u64;
   if (name == "mok_forward") {
@@ -432,7 +435,7 @@ MOK_EXPORT int cuMemcpyDtoH(void *to, mok_cu_pointer from, size_t bytes) {
 }
 MOK_EXPORT int cuMemGetAllocationGranularity(size_t *granularity, const mok_cu_allocation *, int) {
   MAY_FAIL();
-  *granularity = (size_t)2 << 20;
+  *granularity = (size_t)setting("GRANULARITY", 2 << 20);
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuMemAddressReserve(mok_cu_pointer *pointer, size_t size, size_t, mok_cu_pointer, unsigned long long) {
