@@ -104,9 +104,9 @@ typedef struct mok_weights {
   int64_t expert_stride, row_stride;
 } mok_weights;
 
-/* One rank's step: each rank brings tokens of its own. Ranks that all bring the same ones (tensor parallelism before the layer) get
- * the right result, but the experts compute every token R times. T = tokens, H = hidden, I = intermediate, k = top_k; experts are those of this rank,
- * floor(rank * E / R) .. floor((rank + 1) * E / R) - 1. */
+/* One rank's step: each rank brings tokens of its own. Ranks that all bring the same ones (tensor parallelism before the
+ * layer) get the right result, but the experts compute every token R times. T = tokens, H = hidden, I = intermediate,
+ * k = top_k; experts are those of this rank, floor(rank * E / R) .. floor((rank + 1) * E / R) - 1. */
 typedef struct mok_forward_args {
   size_t struct_size;
   const void *x;                                   /* [device] bf16 [T, H] */

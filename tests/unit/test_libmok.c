@@ -366,6 +366,9 @@ START_TEST(group_arguments) {
   setenv("EMULATED_PEERS", "0", 1);
   mok_assert_error(mok_workspace_create(&group, out), MOK_ERR_GPU, "device 0 cannot reach the memory of device 1");
   unsetenv("EMULATED_PEERS");
+  setenv("EMULATED_NO_PATH", "16", 1); /* 16 * from + to: one way of one pair */
+  mok_assert_error(mok_workspace_create(&group, out), MOK_ERR_GPU, "device 1 cannot reach the memory of device 0");
+  unsetenv("EMULATED_NO_PATH");
 
   make_package("other", TOKENS / 2);
   mok_kernel *const mixed[] = {kernels[0], load(1)};

@@ -163,8 +163,8 @@ MOK_EXPORT int cuDeviceGetAttribute(int *value, int attribute, mok_cu_device) {
                                                        : 0;
   return MOK_CU_SUCCESS;
 }
-MOK_EXPORT int cuDeviceCanAccessPeer(int *possible, mok_cu_device, mok_cu_device) {
-  *possible = (int)setting("PEERS", 1);
+MOK_EXPORT int cuDeviceCanAccessPeer(int *possible, mok_cu_device from, mok_cu_device to) {
+  *possible = setting("PEERS", 1) && setting("NO_PATH", -1) != from * 16 + to;
   return MOK_CU_SUCCESS;
 }
 MOK_EXPORT int cuDevicePrimaryCtxRetain(mok_cu_context *context, mok_cu_device) {
