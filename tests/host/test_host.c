@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../support/support.h"
 #include "sample_case.h"
@@ -111,6 +112,46 @@ START_TEST(all_rows_on_one_expert) {
   fill_ids(c, 1, PLAN_EXPERTS - 1); /* both slots of every token: duplicates count twice; more row blocks than ring slots */
   run_ok(c, 2);
   ck_assert_double_lt(layer_case_error(c), 5e-3);
+  layer_case_destroy(c);
+}
+END_TEST
+
+/* The weights of one tensor again, with other strides, in address space that is touched where rows are only. */
+static void spread(mok_weight *w, int experts, int rows, int columns, long long expert_stride, long long row_stride,
+                   size_t *bytes) {
+  *bytes = 2 * ((size_t)(experts - 1) * (size_t)expert_stride + (size_t)(rows - 1) * (size_t)row_stride + (size_t)columns);
+  uint16_t *base = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ck_assert_msg(base != MAP_FAILED, "no %zu bytes of address space", *bytes);
+  for (int e = 0; e < experts; ++e)
+    for (int r = 0; r < rows; ++r)
+      memcpy(base + e * expert_stride + r * row_stride, (const uint16_t *)w->base + e * w->expert_stride + r * w->row_stride,
+             sizeof *base * (size_t)columns);
+  *w = (mok_weight){base, expert_stride, row_stride};
+}
+
+/* Offsets in elements beyond 32 bits: from expert to expert, and from row to row of one expert. */
+START_TEST(weights_far_apart) {
+  const long long beyond = (1LL << 32) + 8, pitch = (1LL << 32) / (PLAN_INTERMEDIATE / 2) + 8;
+  layer_case *c = sample(37, 100);
+  run_ok(c, 0);
+  const uint64_t digest = layer_case_digest(c);
+  for (int far_rows = 0; far_rows < 2; ++far_rows) {
+    mok_rank_args *a = &c->ranks[1];
+    mok_weight *const tensors[] = {&a->gate, &a->up, &a->down}, kept[] = {a->gate, a->up, a->down};
+    size_t bytes[3];
+    const int experts = PLAN_EXPERTS - PLAN_EXPERTS / 2;
+    for (int i = 0; i < 3; ++i) {
+      const int rows = i < 2 ? PLAN_INTERMEDIATE : PLAN_HIDDEN, columns = i < 2 ? PLAN_HIDDEN : PLAN_INTERMEDIATE;
+      spread(tensors[i], experts, rows, columns, far_rows ? rows * pitch : beyond, far_rows ? pitch : columns, &bytes[i]);
+    }
+    layer_case_reset(c);
+    run_ok(c, 1);
+    ck_assert_uint_eq(layer_case_digest(c), digest);
+    for (int i = 0; i < 3; ++i) {
+      munmap((void *)(uintptr_t)tensors[i]->base, bytes[i]);
+      *tensors[i] = kept[i];
+    }
+  }
   layer_case_destroy(c);
 }
 END_TEST
@@ -297,6 +338,7 @@ int main(void) {
   TCase *edges = tcase_create("edges");
   tcase_set_timeout(edges, 60);
   tcase_add_test(edges, all_rows_on_one_expert);
+  tcase_add_test(edges, weights_far_apart);
   tcase_add_test(edges, no_routes_at_all);
   tcase_add_test(edges, ids_out_of_range_count_as_none);
   tcase_add_test(edges, too_many_tokens);
