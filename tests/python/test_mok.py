@@ -5,6 +5,8 @@ import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 import unittest
 import weakref
 
@@ -77,6 +79,30 @@ class Steps(support.Emulated):
             end = 5 * HIDDEN * 2
             self.assertEqual(out.bytes()[:end], self.inputs.expected[:end])
             self.assertEqual(set(out.bytes()[end:]), {0x11})
+
+    def test_other_threads_go_on(self):
+        """The interpreter's lock is free in a call. Its middle half counts: at its ends Python holds the lock anyway."""
+        ticks, stop = [], threading.Event()
+
+        def tick():
+            while not stop.wait(0.0005):
+                ticks.append(time.monotonic())
+
+        ticker = threading.Thread(target=tick)
+        with mok.load(ONE.gpu) as kernel, kernel.workspace() as workspace:
+            ticker.start()
+            try:
+                seen = 0
+                for _ in range(20):  # an emulated launch takes its time in the call
+                    start = time.monotonic()
+                    workspace.forward(**self.inputs.all())
+                    quarter = (time.monotonic() - start) / 4
+                    seen += sum(start + quarter < t < start + 3 * quarter for t in ticks)
+                    ticks.clear()
+            finally:
+                stop.set()
+                ticker.join()
+        self.assertGreater(seen, 0)
 
     def test_weights_with_gaps(self):
         """gate and up as the halves of one tensor [E, 2 I, H]."""
