@@ -104,6 +104,9 @@ def new_like(x: Any) -> Any:
         return x.new_empty(tuple(x.shape))
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__().empty_like(x)
+    numpy = sys.modules.get("numpy")  # before 2.0, its arrays have no namespace
+    if numpy is not None and isinstance(x, numpy.ndarray):
+        return numpy.empty_like(x)
     raise ArgumentError(f"out is None and x is a {kind_of(x)}, which cannot make one (no new_empty, no "
                         "__array_namespace__): give out, bfloat16 [T, H]")
 
