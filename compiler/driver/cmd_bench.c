@@ -33,14 +33,6 @@ typedef struct bench_result {
   mok_roofline roofline;
 } bench_result;
 
-static mok_status parse_check(const mok_model *model, const char *text, int64_t *sample) {
-  *sample = 0;
-  if (strcmp(text, "full") == 0) return MOK_OK;
-  if (strncmp(text, "sample:", 7) == 0)
-    return mok_parse_int(text + 7, 1, model->tokens_per_gpu > 0 ? model->tokens_per_gpu : 1, "--check sample:N", sample);
-  return MOK_ERROR(MOK_ERR_USAGE, "--check: '%s' is neither full nor sample:N", text);
-}
-
 static mok_status parse_request(mok_session *session, const mok_model *model, bench_request *out) {
   const mok_options *options = &session->options;
   out->seed = options->seed.given ? (uint64_t)options->seed.number : 1;
@@ -50,7 +42,7 @@ static mok_status parse_request(mok_session *session, const mok_model *model, be
   out->tokens = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, int64_t);
   for (int64_t r = 0; r < model->gpus; ++r) out->tokens[r] = model->tokens_per_gpu;
   if (options->tokens.given) MOK_TRY(mok_tokens_parse(session->arena, model, options->tokens.text, out->tokens));
-  if (options->check.given) MOK_TRY(parse_check(model, options->check.text, &out->sample));
+  if (options->check.given) MOK_TRY(mok_sample_parse(model, options->check.text, &out->sample));
   MOK_TRY(mok_routing_parse(model, options->routing.given ? options->routing.text : "uniform", &out->routing));
   if (options->mask.given) MOK_TRY(mok_parse_number(options->mask.text, 0, 1, "--mask", &out->routing.mask));
   return MOK_OK;

@@ -42,14 +42,6 @@ static mok_status parse_tokens(mok_session *session, const mok_model *model, int
   return mok_launches_parse(session->arena, model, given->given ? given->text : NULL, count, seed, out);
 }
 
-static mok_status parse_check(const mok_model *model, const char *text, int64_t *sample) {
-  *sample = 0;
-  if (strcmp(text, "full") == 0) return MOK_OK;
-  if (strncmp(text, "sample:", 7) == 0)
-    return mok_parse_int(text + 7, 1, model->tokens_per_gpu > 0 ? model->tokens_per_gpu : 1, "--check sample:N", sample);
-  return MOK_ERROR(MOK_ERR_USAGE, "--check: '%s' is neither full nor sample:N", text);
-}
-
 static mok_status parse_request(mok_session *session, const mok_model *model, run_request *out) {
   const mok_options *options = &session->options;
   const bool on_host = out->place == MOK_RUN_HOST;
@@ -60,7 +52,7 @@ static mok_status parse_request(mok_session *session, const mok_model *model, ru
   if (options->mask.given) MOK_TRY(mok_parse_number(options->mask.text, 0, 1, "--mask", &out->routing.mask));
   out->sample = DEFAULT_GPU_SAMPLE;
   if (options->check.given || on_host)
-    MOK_TRY(parse_check(model, options->check.given ? options->check.text : "full", &out->sample));
+    MOK_TRY(mok_sample_parse(model, options->check.given ? options->check.text : "full", &out->sample));
   if (!on_host && options->seeds.given)
     return MOK_ERROR(MOK_ERR_USAGE, "--seeds: only the host target has seeded schedules; --iters repeats");
   MOK_TRY(parse_tokens(session, model, on_host ? DEFAULT_HOST_TOKENS : INT64_MAX, out->seed, &out->launches));

@@ -28,6 +28,9 @@ MOK_MUST_USE mok_status mok_routing_parse(const mok_model *model, const char *te
 /* "N" for every rank, or "N0,N1,.." with one count for each; within the capacity. */
 MOK_MUST_USE mok_status mok_tokens_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t *tokens);
 
+/* --check: "full" (0) or "sample:N" (N): how many tokens of each rank are compared. */
+MOK_MUST_USE mok_status mok_sample_parse(const mok_model *model, const char *text, int64_t *sample);
+
 typedef struct mok_rank_problem {
   int64_t tokens; /* of the launch at hand */
   int64_t rows;   /* of the arrays: the most tokens of a launch */

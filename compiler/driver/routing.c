@@ -32,6 +32,14 @@ mok_status mok_routing_parse(const mok_model *model, const char *text, mok_routi
   return MOK_ERROR(MOK_ERR_USAGE, "--routing: '%s' is none of uniform, zipf:S, hot:E, dup, file:F", text);
 }
 
+mok_status mok_sample_parse(const mok_model *model, const char *text, int64_t *sample) {
+  *sample = 0;
+  if (strcmp(text, "full") == 0) return MOK_OK;
+  if (strncmp(text, "sample:", 7) == 0)
+    return mok_parse_int(text + 7, 1, model->tokens_per_gpu > 0 ? model->tokens_per_gpu : 1, "--check sample:N", sample);
+  return MOK_ERROR(MOK_ERR_USAGE, "--check: '%s' is neither full nor sample:N", text);
+}
+
 mok_status mok_tokens_parse(mok_arena *arena, const mok_model *model, const char *text, int64_t *tokens) {
   int64_t count = 0;
   for (const char *at = text;; ++count) {

@@ -88,6 +88,17 @@ static mok_cache_entry *list(size_t *count) {
   return entries;
 }
 
+/* Into an empty cache; their keys. */
+static void compile_a_and_b(const char **a, const char **b) {
+  mok_image image;
+  size_t count = 0;
+  mok_assert_ok(compile("a", true, &image));
+  *a = list(&count)[0].key;
+  mok_assert_ok(compile("b", true, &image));
+  const mok_cache_entry *two = list(&count);
+  *b = strcmp(two[0].key, *a) == 0 ? two[1].key : two[0].key;
+}
+
 /* ------------------------------------------------------------------------------------------------ cache */
 
 START_TEST(second_build_hits) {
@@ -240,11 +251,8 @@ END_TEST
 START_TEST(entry_of_another_key) {
   mok_image image;
   size_t count = 0;
-  mok_assert_ok(compile("a", true, &image));
-  const char *a = list(&count)[0].key;
-  mok_assert_ok(compile("b", true, &image));
-  const mok_cache_entry *two = list(&count);
-  const char *b = strcmp(two[0].key, a) == 0 ? two[1].key : two[0].key;
+  const char *a = NULL, *b = NULL;
+  compile_a_and_b(&a, &b);
   ck_assert_int_eq(rename(mok_path_join(arena, cache, a), mok_path_join(arena, cache, b)), 0);
   ck_assert(list(&count)[0].damaged);
   mok_assert_ok(compile("b", true, &image));
@@ -359,11 +367,8 @@ START_TEST(least_recently_used_goes_first) {
   set_compiler("fake (Test) 1.2.3", "head -c 100000 /dev/zero > $out");
   mok_image image;
   size_t count = 0;
-  mok_assert_ok(compile("a", true, &image));
-  const char *a = list(&count)[0].key;
-  mok_assert_ok(compile("b", true, &image));
-  const mok_cache_entry *two = list(&count);
-  const char *b = strcmp(two[0].key, a) == 0 ? two[1].key : two[0].key;
+  const char *a = NULL, *b = NULL;
+  compile_a_and_b(&a, &b);
   set_age(a, 500);
   set_age(b, 100);
   mok_assert_ok(compile("a", true, &image)); /* a hit: now b is the older one */

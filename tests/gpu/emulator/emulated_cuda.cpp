@@ -206,7 +206,6 @@ MOK_EXPORT int cuModuleGetFunction(mok_cu_function *function, mok_cu_module, con
     }
   return 500; /* CUDA_ERROR_NOT_FOUND */
 }
-MOK_EXPORT int cuFuncGetAttribute(int *, int, mok_cu_function) { return MOK_CU_SUCCESS; }
 MOK_EXPORT int cuFuncSetAttribute(mok_cu_function, int, int) {
   MAY_FAIL();
   NEEDS_CONTEXT();
