@@ -26,10 +26,18 @@ static mok_status heap_size(const mok_kernel *kernel, size_t *out) {
   return MOK_OK;
 }
 
-/* Adds to a refused allocation what there would have been. */
+/* Adds to a refused allocation what there would have been: the driver tells it of the current context's device. */
 static mok_status with_free_bytes(const mok_kernel *kernel, mok_status status) {
+  if (!status) return status;
+  mok_status entered = mok_kernel_enter(kernel);
+  if (entered) {
+    mok_status_free(entered);
+    return status;
+  }
   size_t free_bytes = 0, total = 0;
-  if (!status || kernel->cuda.cuMemGetInfo(&free_bytes, &total) != MOK_CU_SUCCESS) return status;
+  const bool known = kernel->cuda.cuMemGetInfo(&free_bytes, &total) == MOK_CU_SUCCESS;
+  mok_kernel_leave(kernel);
+  if (!known) return status;
   return mok_status_context(status, "device %d had %zu of %zu bytes free", kernel->ordinal, free_bytes, total);
 }
 

@@ -182,6 +182,7 @@ mok_status mok_gpu_run_open(mok_session *session, const mok_model *model, const 
   out->events = mok_arena_array(session->arena, devices, sizeof *out->events);
   out->modules = MOK_NEW_ARRAY(session->arena, devices, mok_cu_module);
   out->ranks = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, mok_gpu_rank);
+  out->args = MOK_NEW_ARRAY(session->arena, (size_t)model->gpus, mok_forward_args);
   MOK_TRY(take_timeout(session, &out->launch));
   MOK_TRY(compile_naive(session, target, &naive));
   for (size_t d = 0; d < devices; ++d) MOK_TRY(open_device(out, (int)d, package, &naive));
@@ -220,7 +221,7 @@ static int ranks_here(const mok_gpu_run *run) { return run->devices == 1 ? (int)
 static mok_status enqueue(mok_gpu_run *run, int d) {
   const mok_cuda *cuda = &run->kernels[d]->cuda;
   const int here = ranks_here(run), first = d * here;
-  mok_forward_args *args = MOK_NEW_ARRAY(run->session->arena, (size_t)here, mok_forward_args);
+  mok_forward_args *args = &run->args[first]; /* no allocation: there may be a million launches */
   for (int i = 0; i < here; ++i) {
     args[i] = run->ranks[first + i].args;
     args[i].tokens = (int32_t)run->problem->ranks[first + i].tokens;

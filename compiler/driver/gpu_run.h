@@ -34,6 +34,7 @@ typedef struct mok_gpu_run {
   mok_cu_stream *streams;     /* [devices], owned */
   mok_cu_event (*events)[2];  /* [devices], owned: start and end of a launch */
   mok_gpu_rank *ranks;        /* [gpus] */
+  mok_forward_args *args;     /* [gpus], of the launch at hand */
   mok_launch_options launch;  /* of every launch: --timeout */
   /* naive.cu on each device */
   mok_cu_module *modules; /* [devices], owned */

@@ -13,7 +13,7 @@ typedef struct mok_sources {
   mok_blob names; /* what the numbers of an abort record are called (runtime/names.h) */
 } mok_sources;
 
-/* The module must have passed lower-to-cuda. Texts live in the arena. Same text for every target (page 06). */
+/* The module must have passed lower-to-cuda. Texts live in the arena. Same text for every target. */
 MOK_MUST_USE mok_status mok_emit(mok_arena *arena, const mok_module *module, const mok_plan *plan, mok_sources *out);
 
 /* Files of templates/, embedded: common ones have folder "", the others "sm90", "host". */

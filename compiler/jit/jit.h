@@ -15,7 +15,7 @@ typedef struct mok_image {
 
 typedef struct mok_jit_options {
   const mok_target *target;
-  bool want_ptx; /* --emit=ptx: PTX instead of code */
+  bool want_ptx; /* --emit=ptx: PTX too */
   bool use_cache;
   const char *sanitizer; /* host: "", "address,undefined", "thread" */
   bool verbose;          /* notes on stderr: cache hits, compiler command */
@@ -26,12 +26,13 @@ typedef struct mok_jit_options {
 MOK_MUST_USE mok_status mok_jit_compile(mok_arena *arena, const mok_sources *sources, const mok_jit_options *options,
                                         mok_image *out);
 
-/* Kernel cache: page 07. `mok_cache_*` never fail a compilation: trouble becomes a note on stderr (verbose) and a miss. */
+/* Kernel cache. Trouble with it never fails a compilation but becomes a note on stderr (verbose) and a miss; only a
+ * MOKGEN_CACHE_BYTES that is no size is MOK_ERR_USAGE. */
 typedef struct mok_cache_entry {
   const char *key; /* 64 hex digits */
   int64_t bytes;
   int64_t age_s;    /* since last use */
-  const char *what; /* "sm_90a forward kimi-k2": from the entry's header */
+  const char *what; /* "sm_90a Megakernel forward of kimi-k2 on 2 x H200": from the entry's header */
   bool damaged;
 } mok_cache_entry;
 const char *mok_cache_folder(mok_arena *arena); /* MOKGEN_CACHE_DIR, $XDG_CACHE_HOME/mokgen, ~/.cache/mokgen; NULL: none */

@@ -1,4 +1,4 @@
-/* Packages: NAME.mok/ with manifest.txt first among equals. Format: design page 02, "The package". Reading one back is the
+/* Packages: NAME.mok/ with manifest.txt first among equals. Format: runtime/package/manifest.h. Reading one back is the
  * runtime's part: runtime/package/reader.h. */
 #ifndef MOK_PACKAGE_H
 #define MOK_PACKAGE_H

@@ -60,7 +60,7 @@ MOK_MUST_USE mok_status mok_plan_verify(mok_arena *arena, const mok_plan *plan);
 /* What this version can build: MOK_OK, or MOK_ERR_NO_PLAN "not in this version: ..." for dtypes, passes and targets to come. */
 MOK_MUST_USE mok_status mok_plan_buildable(const mok_plan *plan, const mok_target *target);
 
-void mok_plan_json(const mok_plan *plan, mok_buf *out);    /* plan.json, page 02's schema 1 */
+void mok_plan_json(const mok_plan *plan, mok_buf *out);    /* plan.json, schema 1 */
 void mok_plan_explain(const mok_plan *plan, mok_buf *out); /* plan.txt */
 
 #endif

@@ -1,7 +1,8 @@
 /* Files: whole-file reads, and output that appears by rename or not at all.
  *
- * Every failure is MOK_ERR_IO with the path and the system's reason. Temporary names start with ".mokgen-" beside the
- * target. All temporaries are registered and removed when the process is interrupted (mok_interrupt_*), and on failure.
+ * Every failure is MOK_ERR_IO with the path and the system's reason, or MOK_ERR_INTERRUPTED. Temporary names start with
+ * ".mokgen-" beside the target. All temporaries are registered and removed when the process is interrupted (mok_interrupt_*), and
+ * on failure.
  */
 #ifndef MOK_BASE_FILE_H
 #define MOK_BASE_FILE_H
@@ -19,7 +20,7 @@ MOK_MUST_USE mok_status mok_file_read(mok_arena *arena, const char *path, size_t
 /* The same for what will be executed: a regular file, not behind a link, that belongs to the effective user or to root. */
 MOK_MUST_USE mok_status mok_file_read_own(mok_arena *arena, const char *path, size_t limit, mok_blob *out);
 
-/* Writes `data` to `path` through a temporary, fsync and rename. path "-" is stdout. */
+/* Writes `data` to `path` through a temporary, fsync and rename; into a device, pipe or socket directly. path "-" is stdout. */
 MOK_MUST_USE mok_status mok_file_write(const char *path, const void *data, size_t size);
 
 /* Writes a folder with `count` files through a private folder and rename. When `path` exists:

@@ -48,8 +48,9 @@ typedef void (*mok_log_fn)(void *user, const char *text); /* one line without it
 
 typedef struct mok_load_args {
   size_t struct_size;
-  const char *path;   /* folder of the package, or */
-  const void *memory; /* ... the package in memory (mok_package_pack); not needed after the call */
+  const char *path; /* folder of the package, or */
+  const void
+      *memory; /* ... the same files in one piece, as mok_package_pack of the compiler makes it; not needed after the call */
   size_t memory_size;
   int device;     /* CUDA ordinal */
   mok_log_fn log; /* NULL: silent */
@@ -87,7 +88,8 @@ typedef struct mok_group {
 
 typedef struct mok_workspace mok_workspace;
 
-/* Bytes that mok_workspace_create takes from each device for one rank, rounded up as the driver does. */
+/* Bytes that mok_workspace_create takes from each device for one rank, but the arguments of a launch: the heap
+ * rounded up as the driver asks, the local workspace to 512. */
 mok_status mok_workspace_size(const mok_kernel *kernel, int64_t *symmetric_bytes, int64_t *local_bytes);
 
 /* Allocates, maps and clears; out[kernel_count]. On an error nothing is left. A workspace serves any number of layers with the
@@ -122,8 +124,8 @@ typedef struct mok_forward_args {
 
 typedef struct mok_launch_options {
   size_t struct_size;
-  /* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's gives the same
-   * bits. */
+  /* CTAs of one rank's roles; 0: as many as planned (co-located: the rank's part). Any number up to the plan's, in whole
+   * clusters, gives the same bits. */
   int comm_ctas, compute_ctas;
   /* A wait inside a rank gives up after this many milliseconds, 0: 10 s; one for another rank, which may start much later, 0:
    * 10 min. A launch that gives up ends, on every rank, and mok_check says why. */

@@ -1,4 +1,4 @@
-/* A package read back: from its folder, or from memory. Format: design page 02, "The package". */
+/* A package read back: from its folder, or from memory. Format: manifest.h. */
 #ifndef MOK_PACKAGE_READER_H
 #define MOK_PACKAGE_READER_H
 

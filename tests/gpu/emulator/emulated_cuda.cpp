@@ -398,6 +398,7 @@ MOK_EXPORT int cuMemAlloc(mok_cu_pointer *pointer, size_t bytes) {
 }
 MOK_EXPORT int cuMemFree(mok_cu_pointer pointer) { return drop(at(pointer)); }
 MOK_EXPORT int cuMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
+  NEEDS_CONTEXT();
   *free_bytes = *total_bytes = (size_t)141 << 30;
   return MOK_CU_SUCCESS;
 }
